@@ -108,6 +108,15 @@ def box_on_table() -> RestCase:
     return RestCase(scene, "box", (0.02, 0.01, 0.05), "table", "box", GRAVITY)
 
 
+def box_over_edge() -> RestCase:
+    """A box that hangs over the edge of a table, on which its centre of mass is by 5 mm."""
+    side, length, height = 0.4, 0.1, 0.06
+    place = (0.5 * side - 0.005, 0.0, 0.5 * height)
+    body = Body("box", [box(length, height, height)], 1.0, pose(place))
+    scene = BodyScene("box over an edge", [_table(side, 0.05), body])
+    return RestCase(scene, "box", place, "table", "box", GRAVITY)
+
+
 def stack(time_step: float) -> RestCase:
     """Ten cubes on each other."""
     size = 0.05
@@ -162,4 +171,12 @@ def mug_on_hook() -> RestCase:
 
 def rest_cases() -> list[RestCase]:
     """All cases."""
-    return [box_on_table(), stack(1e-2), stack(1e-3), small_cube(), peg_in_hole(), mug_on_hook()]
+    return [
+        box_on_table(),
+        box_over_edge(),
+        stack(1e-2),
+        stack(1e-3),
+        small_cube(),
+        peg_in_hole(),
+        mug_on_hook(),
+    ]

@@ -30,6 +30,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
     Floats,
     Group,
     Indices,
+    coarse_pairs,
     dissipation_of_pairs,
     find_pairs,
     flats_of_pairs,
@@ -292,6 +293,7 @@ def _pair_properties(
         "pair_flat": frozen(flats_of_pairs(colliders, pairs)),
         "pair_mass": frozen(masses_of_pairs(colliders, pairs, masses)),
         "pair_rate": frozen(rates_of_pairs(colliders, pairs, masses)),
+        "pair_coarse": frozen(coarse_pairs(colliders, pairs), np.bool_),
         "pair_friction": frozen(friction_of_pairs(colliders, pairs)),
         "pair_dissipation": frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
         "pair_relaxation": frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),
@@ -310,9 +312,7 @@ def _check_grains(colliders: Sequence[Collider], pairs: NDArray[np.int64], law: 
     if len(both):
         a, b = (colliders[i] for i in both[0])
         problem = f"has a grain, and '{b.link}', which may touch it, has one too"
-        raise InputError(
-            a.collision.source, f"'{a.link}'", problem, "take one of them away, or exclude the pair"
-        )
+        raise InputError(a.collision.source, f"'{a.link}'", problem, "take one away, or exclude the pair")
 
 
 def _short_axis(grain: tuple[float, float, float]) -> Floats:

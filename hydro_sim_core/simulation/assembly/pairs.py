@@ -21,6 +21,8 @@ Indices = NDArray[np.int64]
 #: Rigid group: ``("body", index)``, ``("base", index)`` of a robot, or that of static shapes.
 Group = tuple[str, int]
 
+#: Largest number of elements of a compliant body with large faces: a box with a margin has 44 of them.
+FEW_ELEMENTS = 64
 #: Share of half the smallest extent of a compliant body that may newly overlap in a step.
 SHARE_OF_DEPTH = 0.25
 #: Share of the margins that bodies may move in a step; they also accelerate.
@@ -237,6 +239,17 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
     total = np.sum(_of_pairs(give, pairs), axis=0)
     side = np.minimum(*_of_pairs(np.array([_largest_side(c.geometry) for c in colliders]), pairs))
     return np.divide(side, total, out=np.zeros(len(pairs)), where=(total > 0.0) & np.isfinite(side))
+
+
+def coarse_pairs(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bool_]:
+    """Whether pairs (P,) may have faces so large that they press at more than one point.
+
+    All rigid ones: bodies come to rest on their stiff skins by nothing less. Compliant ones where both sides have so
+    few elements that faces are as large as the patch, as boxes have.
+    """
+    rigid = np.array([c.geometry.is_rigid for c in colliders], dtype=bool)
+    most = np.maximum(*_of_pairs(np.array([len(c.geometry.elements) for c in colliders], dtype=int), pairs))
+    return rigid[pairs].all(axis=1) | (most <= FEW_ELEMENTS)
 
 
 def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:

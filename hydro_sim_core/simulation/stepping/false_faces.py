@@ -130,11 +130,11 @@ def _set_depths(model, scratch):
 def _has_rising_face(model, scratch, p, room, dt):
     """Whether a step would take any face of patch p to become deeper by ``room`` (m).
 
-    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face.
+    Reads scratch: twist; scratch.patches: first_face.
     """
     _set_relative_twist(model, scratch, p)
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        if _is_rising(scratch.faces.data, f, scratch.twist, room, room, dt):
+        if _is_rising(scratch.faces, f, scratch.twist, room, room, dt):
             return True
     return False
 
@@ -165,19 +165,22 @@ def _set_relative_twist(model, scratch, p):
 
 
 @kernel
-def _is_rising(data, f, V, room, allowance, dt):
+def _is_rising(faces, f, V, room, allowance, dt):
     """Whether the linear law of a step takes face f to become deeper by ``room``, and then deeper than ``allowance``.
 
     By the approach along its gradient and by that along its normal: it may push along either.
 
     Args:
-        data: Rows of the faces.
+        faces: ``FaceBuffer``.
         f: Face.
         V: (6,) twist of A relative to B about B's origin, in its axes.
         room: Depth, m.
         allowance: Depth, m.
         dt: Length of the step, s.
+
+    Reads faces: data.
     """
+    data = faces.data
     steepness = steepness_of(data, f)
     if not steepness > 0.0:
         return False
@@ -188,21 +191,36 @@ def _is_rising(data, f, V, room, allowance, dt):
     ) / steepness
     along_normal = vx * data[NORMAL, f] + vy * data[NORMAL + 1, f] + vz * data[NORMAL + 2, f]
     growth = dt * max(along_gradient, along_normal)
-    return growth > room and data[PRESSURE, f] / steepness + growth > allowance
+    return growth > room and _highest_pressure(faces, f) / steepness + growth > allowance
+
+
+@kernel
+def _highest_pressure(faces, f):
+    """Largest pressure at a corner of face f, Pa.
+
+    Reads faces: data, num_vertices, polygons.
+    """
+    data, highest = faces.data, faces.data[PRESSURE, f]
+    for i in range(faces.num_vertices[f]):
+        pressure = data[PRESSURE, f]
+        for axis in range(3):
+            pressure += data[GRADIENT + axis, f] * (faces.polygons[f, i, axis] - data[CENTROID + axis, f])
+        highest = max(highest, pressure)
+    return highest
 
 
 @kernel
 def _leave_out_of_patch(model, scratch, p, reach, dt):
     """Take the area of the faces of patch p that come to nothing; return whether there are any.
 
-    Reads model: pair_room, pairs; scratch: p_BA, twist; scratch.faces: data; scratch.patches: first_face, pair.
+    Reads model: pair_room, pairs; scratch: p_BA, twist; scratch.patches: first_face, pair.
     Writes scratch: R_BA, p_BA; scratch.faces: data.
     """
     pair, data = scratch.patches.pair[p], scratch.faces.data
     allowance, any_left_out = _allowance(model, scratch, pair), False
     set_relative_pose(scratch, model.pairs[pair, 0], model.pairs[pair, 1], scratch.R_BA, scratch.p_BA)
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        if not _is_rising(data, f, scratch.twist, model.pair_room[pair], allowance, dt):
+        if not _is_rising(scratch.faces, f, scratch.twist, model.pair_room[pair], allowance, dt):
             continue
         if not _comes_deep(model, scratch, pair, f, PLACES * poses_of(model, pair, reach), allowance, dt):
             data[AREA, f] = 0.0

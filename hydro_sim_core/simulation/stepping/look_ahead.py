@@ -23,6 +23,7 @@ from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
+from hydro_sim_core.simulation.stepping.face_points import pressure_at, set_points
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 from hydro_sim_core.solvers.balance import relative_twist
@@ -91,8 +92,8 @@ def _stores_too_much(model, scratch, dt):
     flat behind it may come down, and large faces may turn about their centroids. What the solve itself stores in its
     faces it has taken from the motion: a soft body may come in slowly as far as its force allows.
 
-    Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.faces: data;
-    scratch.patches: first_face, pair; scratch.points: num_faced.
+    Reads model: pair_flat, pair_mass, pair_stride, pairs; scratch: motion, motion_before; scratch.patches: first_face,
+    pair; scratch.points: num_faced.
     """
     patches = scratch.patches
     for p in range(scratch.points.num_faced[0]):
@@ -104,7 +105,7 @@ def _stores_too_much(model, scratch, dt):
         came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
         first, last = patches.first_face[p], patches.first_face[p + 1]
-        _, before = _depth_and_energy(scratch.faces.data, first, last, True)
+        _, before = _depth_and_energy(scratch, first, last, True, True)
         _, after, _ = _overlap_at(model, scratch, pair, dt)
         if after > before + gain:
             _, stored = _overlap_of_solve(scratch, p, dt)
@@ -129,20 +130,26 @@ def _overlap_foreseen(scratch, pair, dt):
 def _overlap_of_solve(scratch, p, dt):
     """Largest depth (m) and energy (J) that the faces of patch p have at the end of a solved step, by its velocities.
 
-    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.solver: v.
-    Writes scratch: twist.
+    Reads scratch: face_points, twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.solver: v.
+    Writes scratch: face_points, twist.
     """
     data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
-    p_GR, depth, energy = patches.p_GR[p], 0.0, 0.0
+    p_GR, points, depth, energy = patches.p_GR[p], scratch.face_points, 0.0, 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        v_n = speed_along_normal(data, f, p_GR, V)
-        pressure = data[PRESSURE, f] - dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
-        if pressure > 0.0:
-            steepness = steepness_of(data, f)
-            if steepness > 0.0:
-                depth = max(depth, pressure / steepness)
-            energy += _energy_of_face(data, f, pressure, True)
+        num = set_points(scratch.faces, f, True, points)
+        at_centroid = 0.0
+        for j in range(num):
+            x = points[j]
+            v_n = speed_along_normal(data, f, (p_GR[0] - x[0], p_GR[1] - x[1], p_GR[2] - x[2]), V)
+            fall = dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
+            pressure = pressure_at(data, f, x) - fall
+            at_centroid += pressure / num
+            if pressure > 0.0:
+                energy += _energy_of_face(data, f, pressure, True) / num
+        steepness = steepness_of(data, f)
+        if steepness > 0.0:
+            depth = max(depth, at_centroid / steepness)
     return depth, energy
 
 
@@ -294,8 +301,8 @@ def _overlap_at(model, scratch, pair, time):
     The first two are infinite for bodies that overlap without faces, and where there is no room for the faces: then
     ``scratch.faces_needed`` is set, and the step is to be taken again with more.
 
-    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.faces: data; scratch.patches:
-    first_face, num; scratch.query: report.
+    Reads model: pair_coarse, pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.patches: first_face, num;
+    scratch.query: report.
     Writes scratch: R_BA, faces_needed, p_BA.
     """
     # The contacts of the last step stay in the buffer.
@@ -315,7 +322,8 @@ def _overlap_at(model, scratch, pair, time):
         if found > scratch.faces.num_vertices.shape[0]:
             scratch.faces_needed[0] = found
             return math.inf, math.inf, 0
-    depth, energy = _depth_and_energy(scratch.faces.data, first, found, model.pair_flat[pair] == 0.0)
+    is_rigid, is_coarse = model.pair_flat[pair] == 0.0, model.pair_coarse[pair]
+    depth, energy = _depth_and_energy(scratch, first, found, is_rigid, is_coarse)
     return depth, energy, found - first
 
 
@@ -337,9 +345,13 @@ def set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA):
 
 
 @kernel
-def _depth_and_energy(data, first, last, is_rigid):
-    """Largest depth of faces, m, and the energy of all that press, J."""
-    most, energy = 0.0, 0.0
+def _depth_and_energy(scratch, first, last, is_rigid, is_coarse):
+    """Largest depth of faces at their centroids, m, and the energy of all that press, J.
+
+    Reads scratch: face_points; scratch.faces: data.
+    Writes scratch: face_points.
+    """
+    data, points, most, energy = scratch.faces.data, scratch.face_points, 0.0, 0.0
     for f in range(first, last):
         pressure = data[PRESSURE, f]
         if pressure <= 0.0:
@@ -347,7 +359,12 @@ def _depth_and_energy(data, first, last, is_rigid):
         steepness = steepness_of(data, f)
         if steepness > 0.0:
             most = max(most, pressure / steepness)
-        energy += _energy_of_face(data, f, pressure, is_rigid)
+        num = set_points(scratch.faces, f, is_rigid, points) if is_coarse else 1
+        if num == 1:
+            energy += _energy_of_face(data, f, pressure, is_rigid)
+        else:
+            for j in range(num):
+                energy += _energy_of_face(data, f, pressure_at(data, f, points[j]), is_rigid) / num
     return most, energy
 
 

@@ -24,6 +24,7 @@ from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_bu
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query_scratch
 from hydro_sim_core.dynamics import Forest, KinematicTree, TreeScratch, make_scratch
 from hydro_sim_core.simulation.stepping.between import BetweenScratch, make_between_scratch
+from hydro_sim_core.simulation.stepping.face_points import POINTS
 from hydro_sim_core.simulation.stepping.point_model import PointPairs, PointScratch, make_point_scratch
 from hydro_sim_core.simulation.stepping.pulls import NUM_PULL_COLUMNS, STIFFNESS
 from hydro_sim_core.solvers.options import SolverOptions, SolverScratch, make_solver_scratch
@@ -58,6 +59,7 @@ class Model(NamedTuple):
         pair_mass: (P,) mass of the lighter body, kg; infinite if neither moves freely.
         pair_rate: (P,) steps a second from which on overlaps that were not foreseen hold little energy; 0 if rigid.
         pair_flat: (P,) stiffness of a flat contact of the smaller body's largest side, N/m; 0 if rigid.
+        pair_coarse: (P,) whether faces may be so large that they press at more than one point.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -93,6 +95,7 @@ class Model(NamedTuple):
     pair_mass: ConstFloat1D
     pair_rate: ConstFloat1D
     pair_flat: ConstFloat1D
+    pair_coarse: ConstBool1D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D
@@ -261,6 +264,7 @@ class Scratch(NamedTuple):
         mean_push: (5,) direction of the force of the present patch; and scratch of ``sharp_edges``.
         edge_box: (6,) bounds of the faces at a sharp edge, lower then upper corner, in the frame of the patch, m.
         push_along: (3,) direction in which the present face pushes.
+        face_points: (POINTS, 3) where it does, relative to its centroid, m.
         relative: (6,) relative twist of the present pair, world axes.
         depth: (G,) largest depth of a face of each geometry, m.
         false_pair: (P,) rows of ``Model.pairs`` of pairs of which faces were left out (see ``false_faces``).
@@ -315,6 +319,7 @@ class Scratch(NamedTuple):
     mean_push: Float1D
     edge_box: Float1D
     push_along: Float1D
+    face_points: Float2D
     relative: Float1D
     depth: Float1D
     false_pair: Int1D
@@ -412,7 +417,8 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
     # A patch has at least one face, and the present pair writes behind the last patch.
     max_points, conditions = len(model.points.pairs), int(model.points.first_condition[-1])
     max_patches = min(num_pairs, max_faces + 1) + max_points
-    problem = make_problem(len(model.forest.first) - 1, nv, max_patches, max_faces, max_points, conditions)
+    most = max_faces * (POINTS if model.pair_coarse.any() else 1)
+    problem = make_problem(len(model.forest.first) - 1, nv, max_patches, most, max_points, conditions)
     return Scratch(
         R_WB=np.zeros((nb, 3, 3)),
         p_WB=np.zeros((nb, 3)),
@@ -459,6 +465,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         mean_push=np.zeros(5),
         edge_box=np.zeros(6),
         push_along=np.zeros(3),
+        face_points=np.zeros((POINTS, 3)),
         relative=np.zeros(6),
         depth=np.zeros(num_geometries),
         false_pair=np.zeros(num_pairs, dtype=np.int64),

@@ -16,6 +16,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
+from hydro_sim_core.simulation.stepping.face_points import pressure_at, set_points
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
@@ -48,9 +49,8 @@ def load_patches(model, state, scratch, dt):
 
     The solver's v must contain the prescribed velocities.
 
-    Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: factor, response; model.options:
-    stiction_speed; scratch.faces: data; scratch.patches: first_face, num, pair; scratch.points: num_faced;
-    scratch.problem: A; scratch.problem.islands: tree_begin.
+    Reads model: pair_dissipation, pair_friction; scratch: factor, response; scratch.faces: data; scratch.patches:
+    first_face, num, pair; scratch.points: num_faced; scratch.problem: A; scratch.problem.islands: tree_begin.
     Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
     friction, num_patches.
     """
@@ -73,9 +73,7 @@ def load_patches(model, state, scratch, dt):
         _set_jacobian(model, scratch, p)
         reach = _reach(model, state, scratch, p)
         ways = choose_directions(model, scratch, p)
-        problem.first_block[p + 1] = _fill_blocks(
-            scratch, p, dt, model.pair_relaxation[pair], reach, model.options.stiction_speed, ways
-        )
+        problem.first_block[p + 1] = _fill_blocks(model, scratch, p, dt, reach, ways)
         problem.delassus[p] = max(mean_inverse_mass(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
 
@@ -145,7 +143,7 @@ def _reach(model, state, scratch, p):
 
 
 @kernel
-def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
+def _fill_blocks(model, scratch, p, dt, reach, ways):
     """Write the faces of patch p into blocks, padded with faces without force; return the next free block.
 
     Linear damping acts like a longer look-ahead, f = k (-phi - (dt + relaxation) v_n), but not on faces that do not
@@ -156,12 +154,16 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
 
     ``ways`` is what ``choose_directions`` tells.
 
-    Reads scratch: mean_push, push_along; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR;
-    scratch.problem: first_block.
-    Writes scratch: push_along; scratch.problem: blocks.
+    Reads model: pair_coarse, pair_flat, pair_relaxation; scratch: face_points, mean_push, push_along; model.options:
+    stiction_speed; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR, pair; scratch.problem:
+    first_block.
+    Writes scratch: face_points, push_along; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
-    p_GR = scratch.patches.p_GR[p]
+    p_GR, points, reach = scratch.patches.p_GR[p], scratch.face_points, max(reach, SHORTEST_REACH)
+    pair = scratch.patches.pair[p]
+    is_coarse, is_rigid = model.pair_coarse[pair], model.pair_flat[pair] == 0.0
+    relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     block, lane = scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
@@ -169,19 +171,24 @@ def _fill_blocks(scratch, p, dt, relaxation, reach, stiction_speed, ways):
         if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
             continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        slope = max(slope, data[PRESSURE, f] / max(reach, SHORTEST_REACH))
-        out = blocks[block]
-        for i in range(3):
-            out[(X + i) * LANES + lane] = data[CENTROID + i, f] - p_GR[i]
-            out[(N + i) * LANES + lane] = push[i]
-        out[ELASTIC * LANES + lane] = area * data[PRESSURE, f]
-        horizon = dt + relaxation if data[PRESSURE, f] > 0.0 else dt
-        out[STIFFNESS_DT * LANES + lane] = horizon * slope * area
-        out[FRICTION * LANES + lane] = 0.0
-        out[SLIP * LANES + lane] = stiction_speed
-        lane += 1
-        if lane == LANES:
-            block, lane = block + 1, 0
+        num = set_points(scratch.faces, f, is_rigid, points) if is_coarse else 1
+        for j in range(num):
+            x = points[j]
+            pressure = pressure_at(data, f, x) if num > 1 else data[PRESSURE, f]
+            out = blocks[block]
+            for i in range(3):
+                x_i = data[CENTROID + i, f] - p_GR[i]
+                out[(X + i) * LANES + lane] = x_i + x[i] if num > 1 else x_i
+                out[(N + i) * LANES + lane] = push[i]
+            share = area / num
+            out[ELASTIC * LANES + lane] = share * pressure
+            horizon = dt + relaxation if pressure > 0.0 else dt
+            out[STIFFNESS_DT * LANES + lane] = horizon * max(slope, pressure / reach) * share
+            out[FRICTION * LANES + lane] = 0.0
+            out[SLIP * LANES + lane] = stiction_speed
+            lane += 1
+            if lane == LANES:
+                block, lane = block + 1, 0
     if lane == 0:
         return block
     out = blocks[block]

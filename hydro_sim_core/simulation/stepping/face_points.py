@@ -1,0 +1,160 @@
+# mypy: allow-untyped-defs
+"""Points at which the pressure of a large face acts: three with the moments of its area up to the second.
+
+A face that acts at its centroid has the force of its linear pressure, but not the moment, and lets a body turn within
+it without resistance. Three points that share its area have both, exactly: their second moments are those of the
+polygon. They lie inside of it, so that what presses all over a face presses at each of them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.contact.pressure_field.faces import (
+    CENTROID,
+    GRADIENT,
+    NORMAL,
+    PRESSURE,
+    UPRIGHT,
+    steepness_of,
+)
+
+#: Number of points of a face.
+POINTS = 3
+#: Cosine of the angle between normal and gradient below which a face of two rigid bodies leans; of others upright ones.
+ACROSS = 0.9
+#: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
+CUT = 1e-6
+
+
+@kernel
+def set_points(faces, f, is_rigid, points):
+    """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
+
+    The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
+
+    One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the
+    pressure falls along it to nothing, and parts of it would press and let go. It is that, too, of a face with pressure
+    of both signs, and of one of which a third body has cut something: its polygon is not what presses.
+
+    Args:
+        faces: ``FaceBuffer``.
+        f: Face.
+        is_rigid: Whether it is between two rigid bodies.
+        points: (POINTS, 3) the result, m.
+
+    Reads faces: data, num_vertices.
+    """
+    points[0, 0] = points[0, 1] = points[0, 2] = 0.0
+    n = faces.num_vertices[f]
+    corner, normal = _corner(faces, f, 0), _normal(faces, f, n)
+    if _leans(faces.data, f, ACROSS if is_rigid else UPRIGHT):
+        return 1
+    size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
+    if not size * double_area > 0.0:
+        return 1
+    e = corner[0] / size, corner[1] / size, corner[2] / size
+    h = _cross((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area), e)
+    along, mixed, aside, off = _moments(faces, f, n, e, h)
+    rest = along * aside - mixed * mixed
+    if off > CUT * size or not aside > 0.0 or not rest > 0.0:
+        return 1
+    first, second, third = (
+        math.sqrt(2.0 * rest / aside),
+        math.sqrt(1.5 / aside) * mixed,
+        math.sqrt(1.5 * aside),
+    )
+    for axis in range(3):
+        ahead, side = first * e[axis], second * e[axis] + third * h[axis]
+        points[0, axis] = ahead
+        points[1, axis] = side - 0.5 * ahead
+        points[2, axis] = -side - 0.5 * ahead
+    return POINTS if _have_one_sign(faces.data, f, points) else 1
+
+
+@kernel(inline=True)
+def _corner(faces, f, i):
+    """Corner ``i`` of face ``f`` relative to where it presses, m.
+
+    Reads faces: data, polygons.
+    """
+    data, polygons = faces.data, faces.polygons
+    x = polygons[f, i, 0] - data[CENTROID, f]
+    y = polygons[f, i, 1] - data[CENTROID + 1, f]
+    z = polygons[f, i, 2] - data[CENTROID + 2, f]
+    return x, y, z
+
+
+@kernel(inline=True)
+def _cross(a, b):
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@kernel(inline=True)
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def _normal(faces, f, n):
+    """Normal (3) of the polygon of face ``f``, twice as long as its area; the face itself may push elsewhere."""
+    x = y = z = 0.0
+    b = _corner(faces, f, n - 1)
+    for i in range(n):
+        a, b = b, _corner(faces, f, i)
+        c = _cross(a, b)
+        x, y, z = x + c[0], y + c[1], z + c[2]
+    return x, y, z
+
+
+@kernel
+def _moments(faces, f, n, e, h):
+    """Second moments of the polygon of face ``f`` as shares of its area, m^2: along e, of both, along h.
+
+    Returns:
+        The three, and how far its centroid is from where the face presses, m.
+    """
+    area = first_e = first_h = along = mixed = aside = 0.0
+    b = _corner(faces, f, n - 1)
+    b_e, b_h = _dot(b, e), _dot(b, h)
+    for i in range(n):
+        a_e, a_h, b = b_e, b_h, _corner(faces, f, i)
+        b_e, b_h = _dot(b, e), _dot(b, h)
+        # A triangle of the centroid and two corners.
+        double = a_e * b_h - a_h * b_e
+        s_e, s_h = a_e + b_e, a_h + b_h
+        area += double
+        first_e, first_h = first_e + double * s_e, first_h + double * s_h
+        along += double * (a_e * a_e + b_e * b_e + s_e * s_e)
+        mixed += double * (a_e * a_h + b_e * b_h + s_e * s_h)
+        aside += double * (a_h * a_h + b_h * b_h + s_h * s_h)
+    share = 1.0 / (12.0 * area)
+    off = max(abs(first_e), abs(first_h)) / (3.0 * abs(area))
+    return share * along, share * mixed, share * aside, off
+
+
+@kernel(inline=True)
+def _leans(data, f, least):
+    """Whether the cosine of the angle between normal and gradient of face ``f`` is below ``least``."""
+    across = data[NORMAL, f] * data[GRADIENT, f]
+    across += data[NORMAL + 1, f] * data[GRADIENT + 1, f]
+    across += data[NORMAL + 2, f] * data[GRADIENT + 2, f]
+    return abs(across) < least * steepness_of(data, f)
+
+
+@kernel
+def _have_one_sign(data, f, points):
+    """Whether the pressure has the same sign at all points of face ``f``."""
+    pressure = data[PRESSURE, f]
+    for i in range(POINTS):
+        if (pressure_at(data, f, points[i]) > 0.0) != (pressure > 0.0):
+            return False
+    return True
+
+
+@kernel(inline=True)
+def pressure_at(data, f, x):
+    """Pressure of face ``f`` at a point relative to its centroid, Pa."""
+    rise = data[GRADIENT, f] * x[0] + data[GRADIENT + 1, f] * x[1] + data[GRADIENT + 2, f] * x[2]
+    return data[PRESSURE, f] + rise
