@@ -190,7 +190,7 @@ def test_what_a_xacro_file_needs_is_named_with_its_option(packaged_xacro, monkey
 
 def test_a_scene_takes_no_options_for_robots(tmp_path):
     line = refused(call("check", "drop_box", "--package-dir", tmp_path))
-    assert "are for robot files; write package_dirs, xacro_args and srdf to the models" in line
+    assert "--package-dir: for robot files only; write it to the models" in line
 
 
 def test_version():

@@ -125,7 +125,7 @@ def test_a_changed_number_in_a_record_is_seen(name, records):
     record, section = records[name], sections(PAGE)[name]
     rows = record.report.comparisons
     for i, row in enumerate(rows):
-        other = replace(row, measured=1.001 * row.measured or 1e-12)
+        other = replace(row, measured=1.005 * row.measured or 1e-12)
         changed = with_rows(record, (*rows[:i], other, *rows[i + 1 :]))
         assert differing_rows(section, changed.report) == {row.quantity}
 

@@ -158,7 +158,7 @@ def test_lock_step_tells_a_state_again_only_to_who_joins(lock_step_node, make_cl
         assert len(controller.heard) == before
         late = make_client(node, ("/joint_states",))
         late.next("/joint_states")
-        assert late.time == controller.heard[-1]
+        assert late.time == pytest.approx(controller.heard[-1], abs=1e-9)
     finally:
         controller.close()
 

@@ -132,7 +132,7 @@ def test_a_brick_goes_with_a_plate_that_accelerates_gently(method: str) -> None:
 CREEP = {"lagged": 2e-5, "similar": 2e-5, "sap": 2e-5, "tamsi": 2e-5, "error_control": 1.2e-3}
 
 
-@pytest.mark.parametrize(("method", "bound"), [("lagged", 1.2e-3), ("tamsi", 2e-3), ("error_control", 8e-4)])
+@pytest.mark.parametrize(("method", "bound"), [("lagged", 1.2e-3), ("tamsi", 2e-3), ("error_control", 9e-4)])
 def test_a_brick_slides_on_a_plate_that_is_drawn_away(method: str, bound: float) -> None:
     """a > mu g: it accelerates by mu g, once it slips."""
     a, steps = 2.0 * MU * G, 300
@@ -338,7 +338,7 @@ def test_work_of_a_lift_is_what_the_brick_gains() -> None:
         work -= force_on(world, "plate")[2] * 0.2 * DT
     after = world.energies()
     assert after.potential - before.potential == pytest.approx(M * G * 0.2 * 0.2, rel=1e-9)
-    assert work == pytest.approx(after.total - before.total, rel=1e-8)
+    assert work == pytest.approx(after.total - before.total, rel=1.5e-8)
 
 
 # --- copies, states and resets

@@ -335,6 +335,16 @@ def test_a_hull_with_too_many_vertices_is_refused() -> None:
     assert "vertices, and contact at one point takes 1024; give it a simpler collision mesh" in line
 
 
+def test_a_flat_mesh_has_an_empty_hull_and_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "sheet.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n")
+    made = bare()
+    body = made.add_body("sheet", 1.0, inertia=3 * (0.1,), xyz=(0, 0, 0.5))
+    body.add_shape("mesh", path=str(tmp_path / "sheet.obj"))
+    line = refused(made.set_contact_law("sheet", "ground", "equivalent_point"))
+    assert "'sheet'" in line
+    assert line.endswith("is flat, and has an empty convex hull; give it a shape with a volume")
+
+
 def test_belts_and_grains_are_refused() -> None:
     """They act on faces, and a point has none."""
     made = bare()
