@@ -111,6 +111,28 @@ def test_states_that_are_due_are_sent_or_counted(world, held_up):
     assert (len(due) == len(kept)) == (held_up < MOST_WAITING)
 
 
+def test_states_of_a_world_that_was_exchanged_are_not_sent(world):
+    """They would not fit the messages of the one that took its place; its clock goes on."""
+    listeners, recorders = [], defaultdict(_Recorder)
+    other = hs.load_scene("mug_on_plate")
+    runner = SimpleNamespace(snapshot=lambda: take_snapshot(world, epoch=0), add_listener=listeners.append)
+    runner.paused = runner.waiting_for_permit = False
+    node = SimpleNamespace(
+        create_publisher=lambda _, topic, *__, **___: recorders[topic], get_logger=lambda: None
+    )
+    publisher = StatePublisher(node, world, runner, Parameters())
+    runner.snapshot = lambda: take_snapshot(other, epoch=1)
+    publisher.world_changed(other)
+    listeners[0](take_snapshot(other, epoch=1))
+    publisher.thread.start()
+    while len(recorders["/clock"].data) < 2:
+        time.sleep(0.001)
+    publisher.thread.stop()
+    (state,) = (deserialize_message(data, JointState) for data in recorders["joint_states"].data)
+    assert list(state.name) == list(other.joint_names)
+    assert publisher.unsent["joint_states"] == 1
+
+
 def test_a_pause_is_silent_until_someone_new_listens(monkeypatch):
     """Then the present time is repeated for a while, as often as asked, and silence comes back."""
     now = [100.0]

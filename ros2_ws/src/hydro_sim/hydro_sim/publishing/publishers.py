@@ -127,6 +127,7 @@ class StatePublisher:
 
     def _describe(self, world: World, left_out: Set[str]) -> None:
         """Publish the scene, and prepare the messages that depend on its names."""
+        self._world = world
         wrench_topics(world.contact_pairs)  # raises before anything of this World is published
         frame = self._parameters.world_frame
         if self._transforms is not None:
@@ -168,7 +169,8 @@ class StatePublisher:
             self._publish_or_count("/tf", step, self._transforms.publish)
 
     def _publish_or_count(self, name: str, step: Step, publish: Callable[[Snapshot], None]) -> None:
-        if step.snapshot is None:
+        # Steps of a World that has been exchanged since do not fit the messages of the present one.
+        if step.snapshot is None or not step.snapshot.is_of(self._world):
             self.unsent[name] += 1
         else:
             publish(step.snapshot)
