@@ -85,9 +85,9 @@ def gyroscopic_moment(J, w, w_next, dt_before, dt):
     Over a step a body rotates by exp(dt w). Its angular momentum at the end of one step and at the beginning of the
     next is
 
-        L- = J w - dt_- / 2 w x J w + a w x (w x J w),    L+ = J w' + dt / 2 w' x J w' + a' w' x (w' x J w'),
+        L- = J w - h / 2 w x J w + a w x (w x J w),    L+ = J w' + dt / 2 w' x J w' + a' w' x (w' x J w'),
 
-    with J at the posture in between, dt_- the length of the step before, which in pieces is another than dt, and
+    with J at the posture in between, h the length of the step before, which in pieces is another than dt, and
     a = (1 - x cot x) / |w|^2, x = |w| dt / 2, from the transposed differential of the exponential map. The rule is
     L+ = L- + dt tau. Without torque it conserves angular momentum to round-off, and
     energy to a relative error of order (|w| dt)^2 that does not grow.

@@ -118,7 +118,9 @@ def test_states_of_a_world_that_was_exchanged_are_not_sent(world):
     runner = SimpleNamespace(snapshot=lambda: take_snapshot(world, epoch=0), add_listener=listeners.append)
     runner.paused = runner.waiting_for_permit = False
     node = SimpleNamespace(
-        create_publisher=lambda _, topic, *__, **___: recorders[topic], get_logger=lambda: None
+        create_publisher=lambda _, topic, *__, **___: recorders[topic],
+        destroy_publisher=lambda _: True,
+        get_logger=lambda: None,
     )
     publisher = StatePublisher(node, world, runner, Parameters())
     runner.snapshot = lambda: take_snapshot(other, epoch=1)
