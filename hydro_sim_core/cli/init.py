@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -20,10 +19,10 @@ from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import (
-    DROP,
-    GAP,
     ROBOT_SUFFIXES,
     find_scene,
+    height_of_ground,
+    height_of_object,
     is_free_object,
     lowest_point,
     scene_of_robot,
@@ -116,7 +115,7 @@ def starter_scene(
 def _placed(is_object: bool, lowest: float) -> list[str]:
     if not is_object:
         return ["    base: fixed  # welded to the world; floating: free to move"]
-    height = math.ceil(1e3 * (DROP - lowest)) / 1e3
+    height = height_of_object(lowest)
     return [
         "    base: floating  # free to move; fixed: welded to the world",
         f"    pose: {{xyz: [0, 0, {height:g}]}}  # m, a little above the ground",
@@ -125,7 +124,7 @@ def _placed(is_object: bool, lowest: float) -> list[str]:
 
 def _ground(is_object: bool, lowest: float) -> list[str]:
     """The ground: under a welded robot's lowest point."""
-    height = 0.0 if is_object else math.floor(1e3 * min(lowest - GAP, 0.0)) / 1e3
+    height = 0.0 if is_object else height_of_ground(lowest)
     return [
         "environment:",
         "  - name: ground",

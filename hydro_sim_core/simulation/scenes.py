@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 ROBOT_SUFFIXES = (".urdf", ".xacro")
 #: Room between the lowest point and the ground, m: an object falls through it, a robot's base stays clear of it.
-DROP, GAP = 0.02, 0.001
+_DROP, _GAP = 0.02, 0.001
 
 
 def shipped_robots() -> dict[str, Path]:
@@ -109,11 +109,11 @@ def _on_ground(scene: LoadedScene, is_object: bool, lowest: float | None) -> Loa
     (model,) = scene.spec.models
     changes: dict[str, Any] = {}
     if is_object:
-        height = 0.0 if lowest is None else math.ceil(1e3 * (DROP - lowest)) / 1e3
+        height = 0.0 if lowest is None else height_of_object(lowest)
         place = PoseSpec(xyz=(0.0, 0.0, height))
         changes["models"] = (model.model_copy(update={"base": "floating", "pose": place}),)
     if lowest is not None:
-        height = 0.0 if is_object else math.floor(1e3 * min(lowest - GAP, 0.0)) / 1e3
+        height = 0.0 if is_object else height_of_ground(lowest)
         ground = EnvironmentSpec(
             name=_free_name("ground", scene),
             shape={"half_space": {}},
@@ -129,6 +129,16 @@ def is_free_object(scene: LoadedScene) -> bool:
     (robot,) = scene.robots
     moves = any(joint.type != "fixed" for joint in robot.joints)
     return not moves and robot.root != "world" and any(link.inertial is not None for link in robot.links)
+
+
+def height_of_object(lowest: float) -> float:
+    """Where an object whose lowest point is at a height begins, to fall a little to a ground at 0: in whole mm, m."""
+    return math.ceil(1e3 * (_DROP - lowest)) / 1e3
+
+
+def height_of_ground(lowest: float) -> float:
+    """The ground under a robot at 0 whose lowest point is at a height: in whole mm, m."""
+    return math.floor(1e3 * min(lowest - _GAP, 0.0)) / 1e3
 
 
 def lowest_point(world: World) -> float:

@@ -255,3 +255,16 @@ def _append_part(faces, count, n, every, is_skin, scratch):
             return count
     store_face(faces, count, n, area, work)
     return count + 1
+
+
+@kernel(inline=True)
+def corner_of(faces, f, i):
+    """Corner ``i`` of face ``f`` relative to its centroid, m.
+
+    Reads faces: data, polygons.
+    """
+    data, polygons = faces.data, faces.polygons
+    x = polygons[f, i, 0] - data[CENTROID, f]
+    y = polygons[f, i, 1] - data[CENTROID + 1, f]
+    z = polygons[f, i, 2] - data[CENTROID + 2, f]
+    return x, y, z

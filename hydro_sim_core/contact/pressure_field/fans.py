@@ -16,6 +16,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     GRADIENT,
     PRESSURE,
     FaceBuffer,
+    corner_of,
     move_face,
 )
 
@@ -56,19 +57,6 @@ def split_into_fans(faces: FaceBuffer, first: int, last: int) -> int:
 
 
 @kernel(inline=True)
-def _corner(faces, f, i):
-    """Corner ``i`` of face ``f`` relative to its centroid, m.
-
-    Reads faces: data, polygons.
-    """
-    data, polygons = faces.data, faces.polygons
-    x = polygons[f, i, 0] - data[CENTROID, f]
-    y = polygons[f, i, 1] - data[CENTROID + 1, f]
-    z = polygons[f, i, 2] - data[CENTROID + 2, f]
-    return x, y, z
-
-
-@kernel(inline=True)
 def _triangle_area(a, b):
     """Area of the triangle of the origin and two points (3), m^2."""
     x, y, z = a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
@@ -83,9 +71,9 @@ def _fan_area(faces, f):
     """
     data, n, whole = faces.data, faces.num_vertices[f], 0.0
     pressure = data[PRESSURE, f]
-    b = _corner(faces, f, n - 1)
+    b = corner_of(faces, f, n - 1)
     for i in range(n):
-        a, b = b, _corner(faces, f, i)
+        a, b = b, corner_of(faces, f, i)
         area = _triangle_area(a, b)
         if area > 0.0 and (_mean_pressure(data, f, a, b) > 0.0) != (pressure > 0.0):
             return 0.0
@@ -120,9 +108,9 @@ def _write_fan(faces, f, begin, whole):
     data, polygons, n = faces.data, faces.polygons, faces.num_vertices[f]
     share = data[AREA, f] / whole
     # Backwards: the first triangle may take the place of the polygon.
-    b = _corner(faces, f, 0)
+    b = corner_of(faces, f, 0)
     for i in range(n - 1, -1, -1):
-        a, b, slot = _corner(faces, f, i), b, begin + i
+        a, b, slot = corner_of(faces, f, i), b, begin + i
         area, pressure = share * _triangle_area(a, b), _mean_pressure(data, f, a, b)
         center = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
         for row in range(data.shape[0]):

@@ -12,11 +12,11 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
-    CENTROID,
     GRADIENT,
     NORMAL,
     PRESSURE,
     UPRIGHT,
+    corner_of,
     steepness_of,
 )
 
@@ -48,7 +48,7 @@ def set_points(faces, f, is_rigid, points):
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     n = faces.num_vertices[f]
-    corner, normal = _corner(faces, f, 0), _normal(faces, f, n)
+    corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
     if _leans(faces.data, f, ACROSS if is_rigid else UPRIGHT):
         return 1
     size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
@@ -74,19 +74,6 @@ def set_points(faces, f, is_rigid, points):
 
 
 @kernel(inline=True)
-def _corner(faces, f, i):
-    """Corner ``i`` of face ``f`` relative to where it presses, m.
-
-    Reads faces: data, polygons.
-    """
-    data, polygons = faces.data, faces.polygons
-    x = polygons[f, i, 0] - data[CENTROID, f]
-    y = polygons[f, i, 1] - data[CENTROID + 1, f]
-    z = polygons[f, i, 2] - data[CENTROID + 2, f]
-    return x, y, z
-
-
-@kernel(inline=True)
 def _cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
@@ -100,9 +87,9 @@ def _dot(a, b):
 def _normal(faces, f, n):
     """Normal (3) of the polygon of face ``f``, twice as long as its area; the face itself may push elsewhere."""
     x = y = z = 0.0
-    b = _corner(faces, f, n - 1)
+    b = corner_of(faces, f, n - 1)
     for i in range(n):
-        a, b = b, _corner(faces, f, i)
+        a, b = b, corner_of(faces, f, i)
         c = _cross(a, b)
         x, y, z = x + c[0], y + c[1], z + c[2]
     return x, y, z
@@ -116,10 +103,10 @@ def _moments(faces, f, n, e, h):
         The three, and how far its centroid is from where the face presses, m.
     """
     area = first_e = first_h = along = mixed = aside = 0.0
-    b = _corner(faces, f, n - 1)
+    b = corner_of(faces, f, n - 1)
     b_e, b_h = _dot(b, e), _dot(b, h)
     for i in range(n):
-        a_e, a_h, b = b_e, b_h, _corner(faces, f, i)
+        a_e, a_h, b = b_e, b_h, corner_of(faces, f, i)
         b_e, b_h = _dot(b, e), _dot(b, h)
         # A triangle of the centroid and two corners.
         double = a_e * b_h - a_h * b_e
