@@ -418,7 +418,8 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
     max_points, conditions = len(model.points.pairs), int(model.points.first_condition[-1])
     max_patches = min(num_pairs, max_faces + 1) + max_points
     most = max_faces * (POINTS if model.pair_coarse.any() else 1)
-    problem = make_problem(len(model.forest.first) - 1, nv, max_patches, most, max_points, conditions)
+    num_trees = len(model.forest.first) - 1
+    problem = make_problem(num_trees, nv, max_patches, most, max_points, conditions)
     return Scratch(
         R_WB=np.zeros((nb, 3, 3)),
         p_WB=np.zeros((nb, 3)),
@@ -446,10 +447,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         jacobian=np.zeros((6, nv)),
         v_next=np.zeros(nv),
         v_middle=np.zeros(nv),
-        spins_alone=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
-        strays=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
-        is_lost=np.zeros(len(model.forest.first) - 1, dtype=np.bool_),
-        spin=np.zeros(len(model.forest.first) - 1),
+        **_make_spins(num_trees),
         q_next=np.zeros(num_coordinates),
         applied=np.zeros(nv),
         effort=np.zeros(nv),
@@ -471,6 +469,16 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         false_pair=np.zeros(num_pairs, dtype=np.int64),
         num_false=np.zeros(1, dtype=np.int64),
     )
+
+
+def _make_spins(num_trees: int) -> dict[str, Any]:
+    """What ``Scratch`` holds of each tree, for the spin of free bodies."""
+    return {
+        "spins_alone": np.zeros(num_trees, dtype=np.bool_),
+        "strays": np.zeros(num_trees, dtype=np.bool_),
+        "is_lost": np.zeros(num_trees, dtype=np.bool_),
+        "spin": np.zeros(num_trees),
+    }
 
 
 def _make_patch_table(max_patches: int, num_pairs: int) -> PatchTable:
