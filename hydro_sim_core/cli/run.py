@@ -16,7 +16,6 @@ import typer
 from rich.console import Console
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.choosing import make_chooser
 from hydro_sim_core.cli.interrupts import interruptible
 from hydro_sim_core.cli.options import (
     FRAME_RATE,
@@ -425,6 +424,8 @@ def _shown(runner: FixedRateRunner, page: RunPage | None, recorder: RunRecorder)
     if page is None:
         yield
         return
+    from hydro_sim_core.cli.choosing import make_chooser  # runs without a page do not need the tasks
+
     chooser = make_chooser(runner, page.viewer, _compile, recorder.begin) if page.offers_scenes else None
     controls = RunnerControls(runner, overrun="catch_up", chooser=chooser)
     live = LiveView(runner, page.viewer, page.scale, controls)
