@@ -8,12 +8,13 @@ setup(
     maintainer="hydro-sim developers",
     maintainer_email="hydro-sim-developers@users.noreply.github.com",
     packages=find_packages(include=["hydro_sim", "hydro_sim.*"]),
+    package_data={"hydro_sim": ["fast_dds.xml"]},
     install_requires=["hydro-sim-core==0.1.0"],
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/hydro_sim"]),
         ("share/hydro_sim", ["package.xml"]),
     ],
-    zip_safe=True,
+    zip_safe=False,
     # With it, colcon test runs pytest; setup.cfg says on what.
     extras_require={"test": ["pytest"]},
     entry_points={

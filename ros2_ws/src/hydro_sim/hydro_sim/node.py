@@ -23,6 +23,7 @@ from rich.console import Console
 
 from hydro_sim import optional
 from hydro_sim.engine_log import engine_log
+from hydro_sim.fast_dds import choose_shared_memory
 from hydro_sim.hil.report import ReportFile, make_report
 from hydro_sim.loading import Interrupted, load_world, parse_scene_values
 from hydro_sim.parameter_rules import declare_parameters
@@ -79,6 +80,7 @@ def _leave_the_compiler(console: Console) -> None:
 
 
 def _init(args: list[str]) -> None:
+    choose_shared_memory(os.environ)
     try:
         # rclpy's signal handlers would invalidate the context while the publishing threads use it.
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
