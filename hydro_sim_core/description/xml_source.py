@@ -17,6 +17,7 @@ import numpy as np
 from lxml import etree
 
 from hydro_sim_core.description.names import mend_of_absent
+from hydro_sim_core.description.repair import Repairs
 from hydro_sim_core.description.spec import Array
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.files import read_regular_file
@@ -56,6 +57,9 @@ class XmlDocument:
         source: File to name in errors.
         note: Text appended to every line number, for instance ``" after xacro"``.
 
+    Attributes:
+        repairs: What is done about what cannot be; an error, unless a reader says otherwise.
+
     Raises:
         InputError: The text is not well-formed XML or has a DOCTYPE.
     """
@@ -63,6 +67,7 @@ class XmlDocument:
     def __init__(self, text: bytes, source: Path, note: str = "") -> None:
         self.source = source
         self.note = note
+        self.repairs = Repairs("strict")
         self._read: set[tuple[etree._Element, str]] = set()
         self.root = XmlElement(_parse(text, source), self)
 
@@ -123,6 +128,10 @@ class XmlElement:
         return InputError(
             self.document.source, f"{where}{self.document.line_of(self.lxml)}".strip(), problem, mend
         )
+
+    def mend(self, error: InputError, became: str) -> None:
+        """Note a repair of the document, in words, or raise the error where there shall be none."""
+        self.document.repairs.mend(error, became)
 
     def children(self, *tags: str) -> Iterator[XmlElement]:
         """Children with one of these tags, in file order."""
