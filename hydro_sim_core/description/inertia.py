@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hydro_sim_core.arithmetic import product
+from hydro_sim_core.description.limits import RANGES, check_value
 from hydro_sim_core.description.places import Place
 from hydro_sim_core.description.shapes import read_origin
 from hydro_sim_core.description.spec import Array, InertialSpec
@@ -26,7 +27,7 @@ def read_inertial(inertial: XmlElement, *, welded: bool) -> InertialSpec | None:
         welded: Whether a fixed joint holds the link, which may then be a massless frame with zeros in this element.
 
     Returns:
-        The mass properties; None for such a massless frame, and for a repaired link whose mass is not above 0.
+        The mass properties; None for such a massless frame, and for a repaired link that has no mass, or next to none.
 
     Raises:
         InputError: A value is implausibly large; or, without repairs, the mass is not positive, or no mass
@@ -39,8 +40,9 @@ def read_inertial(inertial: XmlElement, *, welded: bool) -> InertialSpec | None:
         return None
     try:
         check_mass(mass, mass_element)
+        check_value("mass", mass, mass_element)
     except InputError as error:
-        if mass > 0.0:
+        if mass >= RANGES["mass"].least:
             raise
         mass_element.mend(error, "took it for a frame without mass")
         for tag in ("origin", "inertia"):

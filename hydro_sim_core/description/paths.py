@@ -22,7 +22,7 @@ from hydro_sim_core.files import read_regular_file
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
 
 #: Most folders above a description that are searched for moved files.
-_MOST_ABOVE = 8
+_MOST_ABOVE = 6
 
 #: Largest ``package.xml``, bytes.
 _MOST_MANIFEST_BYTES = 2**20
@@ -92,20 +92,18 @@ class PackageResolver:
     def find_moved_mesh(self, uri: str) -> Path | None:
         """A mesh file of a package that has another name or place than ``uri`` says, beside the description.
 
-        Files are kept in other folders than those that they were written in. One is found where a folder that the URI
-        names is, or is beside, a folder above the description, and holds the rest of the URI's path.
+        Files are kept in other folders than those that they were written in. One is found where a folder above the
+        description holds the end of the URI's path, at least a folder and the file; the longest such end counts.
         """
         scheme, separator, rest = uri.partition("://")
         parts = Path(unquote(rest if separator else scheme)).parts
         if self.placeless or ".." in parts or Path(uri).suffix.lower() not in MESH_EXTENSIONS:
             return None
-        above = self.description.parents[:_MOST_ABOVE]
-        for i, name in enumerate(parts[:-1]):
-            for folder in above:
-                for package in (folder, folder / name):
-                    path = package.joinpath(*parts[i + 1 :])
-                    if package.name == name and os.path.isfile(path):
-                        return path
+        for i in range(len(parts) - 1):
+            for folder in self.description.parents[:_MOST_ABOVE]:
+                path = folder.joinpath(*parts[i:])
+                if os.path.isfile(path):
+                    return path
         return None
 
     def find_package(self, name: str, element: str) -> Path:
