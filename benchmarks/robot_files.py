@@ -1,8 +1,8 @@
 """Which URDF files of a folder load, and how long that takes: as the world of a robot alone, and twenty steps of it.
 
-Every file is tried in a process of its own, with a limit of time, that starts with the engine in its memory. A load that
-takes longer than a second is done again in another process, and the second time counts: by then meshes are in the cache
-on disk. With ``--peers`` the loaders of Drake and MuJoCo try the same files.
+Every file is tried in a process of its own, with a limit of time, that starts with the engine in its memory. A load
+that takes longer than a second is done again in another process, and the second time counts: by then meshes are in the
+cache on disk. With ``--peers`` the loaders of Drake and MuJoCo try the same files.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from hydro_sim_core.arithmetic import product
@@ -44,7 +46,7 @@ def read_inertial(inertial: XmlElement, *, welded: bool) -> InertialSpec | None:
     except InputError as error:
         if mass >= RANGES["mass"].least:
             raise
-        mass_element.mend(error, "took it for a frame without mass")
+        mass_element.mend(error, "took it for a frame without mass", inertial.remove)
         for tag in ("origin", "inertia"):
             for unused in inertial.children(tag):
                 unused.ignore()
@@ -65,8 +67,18 @@ def _read_inertia(inertial: XmlElement) -> Array:
             raise
         inertia = nearest_inertia(inertia)
         moments = ", ".join(f"{moment:.6g}" for moment in np.linalg.eigvalsh(inertia))
-        element.mend(error, f"took the nearest possible one, of {moments} kg m^2")
+        element.mend(
+            error,
+            f"took the nearest possible one, of {moments} kg m^2",
+            partial(_write_inertia, element, inertia),
+        )
     return inertia
+
+
+def _write_inertia(element: XmlElement, inertia: Array) -> None:
+    element.write(
+        **{f"i{'xyz'[i]}{'xyz'[j]}": repr(float(inertia[i, j])) for i in range(3) for j in range(i, 3)}
+    )
 
 
 def nearest_inertia(inertia: Array) -> Array:

@@ -17,6 +17,10 @@ from hydro_sim_core.description.xml_source import XmlElement
 from hydro_sim_core.errors import InputError
 
 JOINT_TAGS = ("joint", "drake:joint")
+#: Ends of a prismatic joint whose file gives none, m: URDF has no such joint without ends.
+_FAR = 1e4
+_FAR_LIMITS = {"lower": repr(-_FAR), "upper": repr(_FAR)}
+_FAR_IN_WORDS = f"took {-_FAR:g} m and {_FAR:g} m"
 #: XML namespace of the project's own tags and attributes, with the prefix ``hydro``.
 NAMESPACE = "urn:hydro-sim"
 
@@ -74,7 +78,7 @@ def _with_ends(kind: JointType, element: XmlElement) -> JointType:
         if limit is None
         else limit.error("a revolute joint without lower and upper limits", "add lower=… and upper=…")
     )
-    element.mend(error, "took it for continuous")
+    element.mend(error, "took it for continuous", lambda: element.write(type="continuous"))
     return joint_types()["continuous"]
 
 
@@ -115,13 +119,13 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
     if limit is None:
         if needed:
             error = element.error(f"a {kind.name} joint without <limit>", "add <limit lower=… upper=…>")
-            element.mend(error, "took none")
-        return LimitSpec()
+            element.mend(error, _FAR_IN_WORDS, lambda: element.add("limit", **_FAR_LIMITS))
+        return LimitSpec(-_FAR, _FAR) if needed else LimitSpec()
     ends = [limit.text(name) is not None for name in ("lower", "upper")]
     if needed and not any(ends):
         error = limit.error(f"a {kind.name} joint without lower and upper limits", "add lower=… and upper=…")
-        limit.mend(error, "took none")
-    lower, upper = -np.inf, np.inf
+        limit.mend(error, _FAR_IN_WORDS, lambda: limit.write(**_FAR_LIMITS))
+    lower, upper = (-_FAR, _FAR) if needed else (-np.inf, np.inf)
     if kind.ends != "none" and any(ends):
         # URDF: a limit that is not given is 0.
         lower, upper = limit.number("lower", default=0.0), limit.number("upper", default=0.0)
@@ -129,7 +133,8 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
             check_range(lower, upper, limit)
         except InputError as error:
             lower, upper = upper, lower
-            limit.mend(error, "swapped them")
+            words = {"lower": repr(lower), "upper": repr(upper)}
+            limit.mend(error, "swapped them", lambda: limit.write(**words))
     elif any(ends):
         # Many exporters write these for continuous joints, where they have no meaning.
         limit.number("lower", default=0.0), limit.number("upper", default=0.0)
@@ -148,7 +153,7 @@ def _read_bound(limit: XmlElement, attribute: str) -> float:
         return limit.non_negative(attribute, default=np.inf)
     except InputError as error:
         limit.number(attribute)  # what is no number has no repair
-        limit.mend(error, "took none")
+        limit.mend(error, "took none", lambda: limit.lxml.attrib.pop(attribute))
         return np.inf
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from hydro_sim_core.description.spec import Repair
@@ -26,11 +26,13 @@ class Repairs:
     Attributes:
         policy: What is done about what cannot be.
         undrawn: Links whose visual shapes cannot be had, and why; nothing is refused for those.
+        edits: What makes the same changes to the document, to be called when all of it is read.
     """
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.undrawn: dict[str, str] = {}
+        self.edits: list[Callable[[], None]] = []
         self._done: dict[Repair, None] = {}
 
     @property
@@ -38,15 +40,23 @@ class Repairs:
         """What was changed, in the order of the file."""
         return tuple(self._done)
 
-    def mend(self, error: InputError, became: str) -> None:
-        """Note a change, in words, in place of an error.
+    def mend(self, error: InputError, became: str, edit: Callable[[], None]) -> None:
+        """Note a change in place of an error.
+
+        Args:
+            error: What cannot be.
+            became: What is taken instead, in words.
+            edit: Makes the change to the document.
 
         Raises:
             InputError: ``error``, where there shall be no repairs.
         """
         if self.policy == "strict":
             raise error
-        self._done[Repair(error.element, error.problem, became)] = None
+        repair = Repair(error.element, error.problem, became)
+        if repair not in self._done:
+            self._done[repair] = None
+            self.edits.append(edit)
 
     def tell(self, source: object) -> None:
         """Log one warning of what was repaired, and one of what is not drawn, unless it is to be silent."""
@@ -69,7 +79,10 @@ def tell(source: object, repairs: Iterable[Repair]) -> None:
     words = [str(repair) for repair in repairs]
     if not words:
         return
-    named = [*words[:_MOST_NAMED], *([f"{len(words) - _MOST_NAMED} more"] if len(words) > _MOST_NAMED else [])]
+    named = [
+        *words[:_MOST_NAMED],
+        *([f"{len(words) - _MOST_NAMED} more"] if len(words) > _MOST_NAMED else []),
+    ]
     _LOG.warning(
         "%s: %s (repair: strict refuses them, and hydro-sim check lists them): %s",
         source,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -24,6 +26,10 @@ from hydro_sim_core.description.xml_source import XmlElement
 from hydro_sim_core.errors import InputError
 
 Rgba = tuple[float, float, float, float]
+
+
+#: A visual shape with its element.
+SeenShape = tuple[VisualSpec, XmlElement]
 
 
 class NoMesh(InputError):
@@ -71,7 +77,7 @@ def read_origin(parent: XmlElement) -> Array:
 
 
 def read_collision(
-    element: XmlElement, name: str, resolver: PackageResolver, visuals: Sequence[VisualSpec] = ()
+    element: XmlElement, name: str, resolver: PackageResolver, visuals: Sequence[SeenShape] = ()
 ) -> CollisionSpec | None:
     """Read a ``<collision>``; None for a shape without extent, which is left out.
 
@@ -79,15 +85,16 @@ def read_collision(
         element: The element.
         name: Its name if the file gives none.
         resolver: Resolver of mesh file names.
-        visuals: What the link looks like, which takes the place of a mesh file that cannot be had.
+        visuals: What the link looks like, which takes the place of a mesh file that cannot be had; with its elements.
     """
     try:
         shape = _read_shape(element.required_child("geometry"), resolver)
     except NoMesh as error:
         if not visuals:
             raise
-        seen = visuals[0]
-        element.mend(error, f"took the shape of the visual '{seen.name}'")
+        seen, written = visuals[0]
+        edit = partial(_copy_shape, written, element)
+        element.mend(error, f"took the shape of the visual '{seen.name}'", edit)
         shape, X_LG = seen.shape, seen.X_LG
     else:
         X_LG = read_origin(element)
@@ -151,14 +158,43 @@ def _read_lengths(shape: XmlElement, known: ShapeType) -> ShapeSpec | None:
         if min(size) < 0.0:
             raise
         thin = _THIN * max(size)
-        shape.mend(error, f"took {thin:g} m for 0" if thin > 0.0 else "left it out")
-        return ShapeSpec(known.kind, tuple(length or thin for length in size)) if thin > 0.0 else None
+        if thin == 0.0:
+            shape.mend(error, "left it out", partial(_remove_owner, shape))
+            return None
+        found = ShapeSpec(known.kind, tuple(length or thin for length in size))
+        shape.mend(error, f"took {thin:g} m for 0", partial(_write_lengths, shape, known, found.size))
+        return found
 
 
 def _read_any_lengths(shape: XmlElement, known: ShapeType) -> list[float]:
     if known.urdf_attributes:
         return [shape.number(name) for name in known.urdf_attributes]
     return [number for length in known.lengths for number in shape.vector(length.name, length.count).tolist()]
+
+
+def _write_lengths(shape: XmlElement, known: ShapeType, size: Sequence[float]) -> None:
+    words = [repr(float(length)) for length in size]
+    if known.urdf_attributes:
+        shape.write(**dict(zip(known.urdf_attributes, words, strict=True)))
+        return
+    for length in known.lengths:
+        shape.write(**{length.name: " ".join(words[: length.count])})
+        words = words[length.count :]
+
+
+def _remove_owner(shape: XmlElement) -> None:
+    """Remove the visual or collision element that a shape is the only one of."""
+    owner = shape.lxml.getparent().getparent()
+    owner.getparent().remove(owner)
+
+
+def _copy_shape(visual: XmlElement, collision: XmlElement) -> None:
+    """Write the shape and the place of a visual to a collision element."""
+    for tag in ("origin", "geometry"):
+        for old in collision.lxml.findall(tag):
+            collision.lxml.remove(old)
+        for new in visual.lxml.findall(tag):
+            collision.lxml.append(deepcopy(new))
 
 
 def _read_positive_lengths(shape: XmlElement, known: ShapeType) -> ShapeSpec:
@@ -195,7 +231,7 @@ def _find_mesh(mesh: XmlElement, resolver: PackageResolver) -> Path:
         found = resolver.find_moved_mesh(uri)
         if found is None:
             raise NoMesh(error.source, error.element, error.problem, error.mend) from None
-        mesh.mend(error, f"took {found}")
+        mesh.mend(error, f"took {found}", lambda: mesh.write(filename=found.as_uri()))
         return found
 
 
@@ -275,10 +311,15 @@ def _material_of(visual: XmlElement) -> XmlElement | None:
         return visual.child("material")
     except InputError as error:
         first, *others = visual.children("material")
-        visual.mend(error, "took the first")
+        visual.mend(error, "took the first", partial(_remove_all, others))
         for other in others:
             other.ignore()
         return first
+
+
+def _remove_all(elements: Sequence[XmlElement]) -> None:
+    for element in elements:
+        element.remove()
 
 
 def _is_defined(material: XmlElement) -> bool:

@@ -27,7 +27,14 @@ from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_c
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.repair import Policy, Repairs
 from hydro_sim_core.description.ros2_control import read_drives
-from hydro_sim_core.description.shapes import Material, NoMesh, read_collision, read_materials, read_visual
+from hydro_sim_core.description.shapes import (
+    Material,
+    NoMesh,
+    SeenShape,
+    read_collision,
+    read_materials,
+    read_visual,
+)
 from hydro_sim_core.description.spec import (
     CollisionSpec,
     ContactLaw,
@@ -79,6 +86,19 @@ def load_robot(
     Raises:
         InputError: The file is missing or malformed, or describes something that cannot exist.
     """
+    robot, _ = read_with_document(path, package_dirs, xacro_args, prefix, srdf, repair)
+    return robot
+
+
+def read_with_document(
+    path: str | os.PathLike[str],
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    xacro_args: Mapping[str, object] | None = None,
+    prefix: str = "",
+    srdf: str | os.PathLike[str] | None = None,
+    repair: Policy = "warn",
+) -> tuple[RobotSpec, XmlDocument]:
+    """Read a robot description as ``load_robot`` does, and return its document too, which is unchanged by repairs."""
     given = as_path(path, "load_robot")
     if str(path).lstrip().startswith("<"):
         raise InputError(
@@ -91,7 +111,7 @@ def load_robot(
     document = _read_document(source, resolver, xacro_args or {})
     document.repairs = Repairs(repair)
     robot = _read_robot(document, resolver, named, xacro_args or {})
-    return with_prefix(robot, prefix) if prefix else robot
+    return with_prefix(robot, prefix) if prefix else robot, document
 
 
 def _check_options(source: Path, package_dirs: object, xacro_args: object, prefix: object) -> None:
@@ -179,7 +199,7 @@ def _name_of(robot: XmlElement) -> str:
         return robot.required_text("name")
     except InputError as error:
         name = robot.document.source.stem
-        robot.mend(error, f"took '{name}'")
+        robot.mend(error, f"took '{name}'", lambda: robot.write(name=name))
         return name
 
 
@@ -216,9 +236,9 @@ def _read_link(
 ) -> LinkSpec:
     inertial = element.child("inertial")
     element.text("type")
-    visuals, is_whole = _read_visuals(element, name, resolver, materials)
+    seen, is_whole = _read_visuals(element, name, resolver, materials)
     found = (
-        read_collision(collision, f"{name}_collision_{i}", resolver, visuals)
+        read_collision(collision, f"{name}_collision_{i}", resolver, seen)
         for i, collision in enumerate(element.children("collision"))
     )
     collisions = tuple(collision for collision in found if collision is not None)
@@ -232,15 +252,16 @@ def _read_link(
         name=name,
         inertial=None if inertial is None else read_inertial(inertial, welded=welded),
         collisions=collisions,
-        visuals=visuals if is_whole else collisions_as_visuals(collisions),
+        visuals=tuple(visual for visual, _ in seen) if is_whole else collisions_as_visuals(collisions),
     )
 
 
 def _read_visuals(
     element: XmlElement, link: str, resolver: PackageResolver, materials: dict[str, Material]
-) -> tuple[tuple[VisualSpec, ...], bool]:
+) -> tuple[list[SeenShape], bool]:
     """Visual shapes of a link that can be had, and whether those are all."""
-    visuals, problem = [], ""
+    visuals: list[SeenShape] = []
+    problem = ""
     for i, visual in enumerate(element.children("visual")):
         try:
             found = read_visual(visual, f"{link}_visual_{i}", resolver, materials)
@@ -249,10 +270,10 @@ def _read_visuals(
             problem = error.problem
             continue
         if found is not None:
-            visuals.append(found)
+            visuals.append((found, visual))
     if problem:
         element.document.repairs.undrawn[link] = problem
-    return tuple(visuals), not problem
+    return visuals, not problem
 
 
 def collisions_as_visuals(collisions: Iterable[CollisionSpec]) -> tuple[VisualSpec, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -129,9 +129,29 @@ class XmlElement:
             self.document.source, f"{where}{self.document.line_of(self.lxml)}".strip(), problem, mend
         )
 
-    def mend(self, error: InputError, became: str) -> None:
-        """Note a repair of the document, in words, or raise the error where there shall be none."""
-        self.document.repairs.mend(error, became)
+    def mend(self, error: InputError, became: str, edit: Callable[[], None] | None = None) -> None:
+        """Note a repair of the document, in words, or raise the error where there shall be none.
+
+        Args:
+            error: What is wrong.
+            became: What is taken instead, in words.
+            edit: Changes the document; by default it removes this element.
+        """
+        self.document.repairs.mend(error, became, edit or self.remove)
+
+    def write(self, **attributes: str) -> None:
+        """Change attributes, or add some."""
+        self.lxml.attrib.update(attributes)
+
+    def add(self, tag: str, **attributes: str) -> XmlElement:
+        """Add a child at the end."""
+        return XmlElement(etree.SubElement(self.lxml, tag, attributes), self.document, self.label)
+
+    def remove(self) -> None:
+        """Take the element out of the document."""
+        parent = self.lxml.getparent()
+        if parent is not None:
+            parent.remove(self.lxml)
 
     def children(self, *tags: str) -> Iterator[XmlElement]:
         """Children with one of these tags, in file order."""
