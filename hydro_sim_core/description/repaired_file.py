@@ -42,10 +42,9 @@ def repaired_urdf(
     _make_paths_absolute(root.lxml, PackageResolver(Path(robot.source), package_dirs))
     lines = [f"  {repair}" for repair in robot.repairs]
     comment = "\n".join(["", f"{robot.source} with {len(lines)} repairs of hydro-sim:", *lines, ""])
-    root.lxml.addprevious(etree.Comment(comment.replace("--", "- -")))
     etree.indent(root.lxml)
-    text: str = etree.tostring(root.lxml.getroottree(), encoding="unicode")
-    return f"{text}\n"
+    parts = etree.Comment(comment.replace("--", "- -")), root.lxml
+    return "".join(f"{etree.tostring(part, encoding='unicode', with_tail=False)}\n" for part in parts)
 
 
 def _write_inertial(element: XmlElement, link: LinkSpec) -> None:
