@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,15 +14,25 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, SrdfOption, XacroArgOption
+from hydro_sim_core.cli.options import (
+    PackageDirOption,
+    RepairOption,
+    SceneArgument,
+    SetOption,
+    SrdfOption,
+    XacroArgOption,
+)
 from hydro_sim_core.cli.outputs import (
     REPORT,
     JsonOption,
     OverwriteOption,
     ReportOutOption,
     files_to_write,
+    optional,
 )
 from hydro_sim_core.cli.worlds import opened, tell_of_rest
+from hydro_sim_core.description.repaired_file import repaired_urdf
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.assembly.contact_laws import law_in_words
 from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
@@ -31,6 +42,7 @@ from hydro_sim_core.simulation.assembly.silent_pairs import (
     inner_forces,
     silent_pairs,
 )
+from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES
 
 #: Rows of a table that are printed unless ``--all`` is given: a scene may have a million pairs, which take minutes.
 _MOST_ROWS = 100
@@ -45,6 +57,10 @@ def check(
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
     setting: SetOption = None,
+    repair: RepairOption = "warn",
+    repaired: Annotated[
+        Path | None, optional("Write a robot file with its repairs, as URDF.", "FILE", "--repaired")
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print whole tables; by default they end after {_MOST_ROWS} rows.")
     ] = False,
@@ -53,11 +69,19 @@ def check(
     overwrite: OverwriteOption = False,
 ) -> None:
     """Load a scene and print its contents, without running it."""
-    report = files_to_write(out, overwrite, {"report": REPORT}, json).get("report")
+    report = files_to_write(out, overwrite, {"report": REPORT}, json, repaired).get("report")
+    if repaired is not None and Path(scene).suffix not in ROBOT_SUFFIXES:
+        raise InputError(scene, "--repaired", "for robot files only", "check the URDF files of its models")
     console = output.make_console(report)
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, repair=repair)
     print_world(world, console, None if everything else _MOST_ROWS)
     tell_of_rest(world, scene, console)
+    if repaired is not None:
+        arguments = dict(argument.split(":=", 1) for argument in xacro_arg or ())
+        repaired.write_text(
+            repaired_urdf(world.scene.robots[0], package_dir or (), arguments), encoding="utf-8"
+        )
+        console.print(f"{output.shown(repaired)} written", highlight=False)
     output.write_report(report, contents(world))
 
 
@@ -76,10 +100,19 @@ def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
         "sensors": [
             {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate} for one in spec.sensors
         ],
+        "repairs": _repairs(world),
         "pairs": _pairs(world, most_pairs),
         "silent_pairs": [_silent_row(pair) for pair in silent],
         "inner_forces": [_inner_row(world, forces) for forces in inner_forces(world.built, silent)],
     }
+
+
+def _repairs(world: World) -> list[Row]:
+    return [
+        {"model": model.name, "element": repair.element, "was": repair.was, "became": repair.became}
+        for model, robot in zip(world.scene.spec.models, world.scene.robots, strict=True)
+        for repair in robot.repairs
+    ]
 
 
 def _bodies(world: World) -> list[Row]:
@@ -197,6 +230,14 @@ _Columns = Mapping[str, Callable[[Row], str]]
 _RARE = ("point stiffness, N/m", "skin on")
 #: Title and columns of the table of each entry of ``contents``.
 _TABLES: Mapping[str, tuple[str, _Columns]] = {
+    "repairs": (
+        "Repairs of robot files (--repair strict refuses them)",
+        {
+            "element": lambda row: row["element"],
+            "what was there": lambda row: row["was"],
+            "what is taken": lambda row: row["became"],
+        },
+    ),
     "bodies": (
         "Moving bodies",
         {

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -61,6 +61,15 @@ SrdfOption = Annotated[
         "SRDF of a URDF or xacro file, or xacro of one: links that it disables do not touch.",
         "FILE",
         "--srdf",
+    ),
+]
+
+RepairOption = Annotated[
+    Literal["strict", "warn", "silent"],
+    typer.Option(
+        "--repair",
+        help="Whether what cannot be in a robot file, such as an impossible inertia, is refused, or repaired with one "
+        "warning or silently.",
     ),
 ]
 

@@ -25,6 +25,7 @@ from hydro_sim_core.cli.options import (
     FullScaleOption,
     GroundOption,
     PackageDirOption,
+    RepairOption,
     SceneArgument,
     SetOption,
     SizeOption,
@@ -150,6 +151,7 @@ def run(
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
     ground: GroundOption = False,
+    repair: RepairOption = "warn",
     setting: SetOption = None,
 ) -> None:
     """Run a scene and report on it; Ctrl-C ends the run early, with the report."""
@@ -161,7 +163,7 @@ def run(
         check_film(video, fps)
     scale = given_scale(full_scale)
     console = output.make_console(report, quiet)
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground, repair)
     tell_of_rest(world, scene, console)
     scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
     if duration is not None:

@@ -1,14 +1,18 @@
-"""Reader of ``<inertial>``, with checks that mass and inertia are physically possible."""
+"""Reader of ``<inertial>``, with checks that mass and inertia are physically possible, and the nearest that are."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
 from hydro_sim_core.arithmetic import product
+from hydro_sim_core.description.limits import RANGES, check_value
 from hydro_sim_core.description.places import Place
 from hydro_sim_core.description.shapes import read_origin
 from hydro_sim_core.description.spec import Array, InertialSpec
 from hydro_sim_core.description.xml_source import XmlElement
+from hydro_sim_core.errors import InputError
 
 #: Relative amount by which a principal moment may exceed the sum of the other two: files have about six digits.
 _TRIANGLE_ROUND_OFF = 1e-5
@@ -25,17 +29,28 @@ def read_inertial(inertial: XmlElement, *, welded: bool) -> InertialSpec | None:
         welded: Whether a fixed joint holds the link, which may then be a massless frame with zeros in this element.
 
     Returns:
-        The mass properties; None for such a massless frame.
+        The mass properties; None for such a massless frame, and for a repaired link that has no mass, or next to none.
 
     Raises:
-        InputError: The mass is not positive, no mass distribution has this inertia, or a value is implausibly large.
+        InputError: A value is implausibly large; or, without repairs, the mass is not positive, or no mass
+            distribution has this inertia.
     """
     X_LC = read_origin(inertial)
     mass_element = inertial.required_child("mass")
     mass = mass_element.number("value")
     if welded and mass == 0.0 and not _read_inertia(inertial).any():
         return None
-    check_mass(mass, mass_element)
+    try:
+        check_mass(mass, mass_element)
+        check_value("mass", mass, mass_element)
+    except InputError as error:
+        if mass >= RANGES["mass"].least:
+            raise
+        mass_element.mend(error, "took it for a frame without mass", inertial.remove)
+        for tag in ("origin", "inertia"):
+            for unused in inertial.children(tag):
+                unused.ignore()
+        return None
     R_LC = X_LC[:3, :3]
     return InertialSpec(mass, X_LC[:3, 3].copy(), product(R_LC, _read_inertia(inertial), R_LC.T))
 
@@ -45,8 +60,43 @@ def _read_inertia(inertial: XmlElement) -> Array:
     ixx, iyy, izz = (element.number(name) for name in ("ixx", "iyy", "izz"))
     ixy, ixz, iyz = (element.number(name, default=0.0) for name in ("ixy", "ixz", "iyz"))
     inertia = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-    check_inertia(inertia, element)
+    try:
+        check_inertia(inertia, element)
+    except InputError as error:
+        if np.abs(inertia).max() >= _ABSURD:
+            raise
+        inertia = nearest_inertia(inertia)
+        moments = ", ".join(f"{moment:.6g}" for moment in np.linalg.eigvalsh(inertia))
+        element.mend(
+            error,
+            f"took the nearest possible one, of {moments} kg m^2",
+            partial(_write_inertia, element, inertia),
+        )
     return inertia
+
+
+def _write_inertia(element: XmlElement, inertia: Array) -> None:
+    element.write(
+        **{f"i{'xyz'[i]}{'xyz'[j]}": repr(float(inertia[i, j])) for i in range(3) for j in range(i, 3)}
+    )
+
+
+def nearest_inertia(inertia: Array) -> Array:
+    """The inertia (3, 3) of a body that is nearest to a symmetric matrix in the Frobenius norm.
+
+    Inertias are the matrices none of whose eigenvalues exceeds the sum of the other two. The nearest one has the same
+    principal axes, so that the nearest point of a cone of three edges remains to be found, for moments in order: on its
+    face, else on the edge of a rod, which has one moment of zero.
+    """
+    (a, b, c), axes = np.linalg.eigh(inertia)
+    excess = (c - a - b) / 3.0
+    if excess > 0.0:
+        a, b, c = a + excess, b + excess, c - excess
+        if a < 0.0:
+            a, b = 0.0, max(0.0, 0.5 * (b + c))
+            c = b
+    nearest = product(axes * np.array([a, b, c]), axes.T)
+    return np.asarray(0.5 * (nearest + nearest.T))
 
 
 def check_mass(mass: float, place: Place) -> None:

@@ -14,8 +14,13 @@ from hydro_sim_core.description.shapes import read_origin
 from hydro_sim_core.description.spec import Array, JointSpec, LimitSpec, MimicSpec
 from hydro_sim_core.description.topology import PlacedJoint
 from hydro_sim_core.description.xml_source import XmlElement
+from hydro_sim_core.errors import InputError
 
 JOINT_TAGS = ("joint", "drake:joint")
+#: Ends of a prismatic joint whose file gives none, m: URDF has no such joint without ends.
+_FAR = 1e4
+_FAR_LIMITS = {"lower": repr(-_FAR), "upper": repr(_FAR)}
+_FAR_IN_WORDS = f"took {-_FAR:g} m and {_FAR:g} m"
 #: XML namespace of the project's own tags and attributes, with the prefix ``hydro``.
 NAMESPACE = "urn:hydro-sim"
 
@@ -34,7 +39,7 @@ def read_joints(robot: XmlElement) -> Iterator[PlacedJoint]:
 
 
 def _read_joint(element: XmlElement, name: str, rotor_inertia: float) -> JointSpec:
-    kind = _read_type(element)
+    kind = _with_ends(_read_type(element), element)
     for tag in ("calibration", "safety_controller"):
         for ignored in element.children(tag):
             ignored.ignore()
@@ -63,8 +68,27 @@ def _read_type(element: XmlElement) -> JointType:
     return known[written]
 
 
+def _with_ends(kind: JointType, element: XmlElement) -> JointType:
+    """The type, or continuous for a revolute joint without any limits, which turns without ends."""
+    limit = element.child("limit")
+    if kind.name != "revolute" or (limit is not None and (limit.text("lower") or limit.text("upper"))):
+        return kind
+    error = (
+        element.error("a revolute joint without <limit>", "add <limit lower=… upper=…>")
+        if limit is None
+        else limit.error("a revolute joint without lower and upper limits", "add lower=… and upper=…")
+    )
+    element.mend(error, "took it for continuous", lambda: element.write(type="continuous"))
+    return joint_types()["continuous"]
+
+
 def _read_axis(element: XmlElement, kind: JointType) -> Array:
     axis_element = element.child("axis")
+    if axis_element is not None and axis_element.text("xyz") is None:
+        if kind.axis != "unused":
+            error = axis_element.error("attribute 'xyz' of <axis> is missing", 'write xyz="…"')
+            axis_element.mend(error, "took 1 0 0, as without <axis>")
+        axis_element = None
     axis = np.array([1.0, 0.0, 0.0]) if axis_element is None else axis_element.vector("xyz", 3)
     if axis_element is not None and kind.axis == "unused" and kind.name not in STANDARD_TYPES:
         raise axis_element.error(
@@ -94,26 +118,43 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
     needed = kind.ends == "required"
     if limit is None:
         if needed:
-            raise element.error(f"a {kind.name} joint without <limit>", "add <limit lower=… upper=…>")
-        return LimitSpec()
+            error = element.error(f"a {kind.name} joint without <limit>", "add <limit lower=… upper=…>")
+            element.mend(error, _FAR_IN_WORDS, lambda: element.add("limit", **_FAR_LIMITS))
+        return LimitSpec(-_FAR, _FAR) if needed else LimitSpec()
     ends = [limit.text(name) is not None for name in ("lower", "upper")]
     if needed and not any(ends):
-        raise limit.error(f"a {kind.name} joint without lower and upper limits", "add lower=… and upper=…")
-    lower, upper = -np.inf, np.inf
+        error = limit.error(f"a {kind.name} joint without lower and upper limits", "add lower=… and upper=…")
+        limit.mend(error, _FAR_IN_WORDS, lambda: limit.write(**_FAR_LIMITS))
+    lower, upper = (-_FAR, _FAR) if needed else (-np.inf, np.inf)
     if kind.ends != "none" and any(ends):
         # URDF: a limit that is not given is 0.
         lower, upper = limit.number("lower", default=0.0), limit.number("upper", default=0.0)
-        check_range(lower, upper, limit)
+        try:
+            check_range(lower, upper, limit)
+        except InputError as error:
+            lower, upper = upper, lower
+            words = {"lower": repr(lower), "upper": repr(upper)}
+            limit.mend(error, "swapped them", lambda: limit.write(**words))
     elif any(ends):
         # Many exporters write these for continuous joints, where they have no meaning.
         limit.number("lower", default=0.0), limit.number("upper", default=0.0)
     return LimitSpec(
         lower=lower,
         upper=upper,
-        velocity=limit.non_negative("velocity", default=np.inf),
-        effort=limit.non_negative("effort", default=np.inf),
+        velocity=_read_bound(limit, "velocity"),
+        effort=_read_bound(limit, "effort"),
         stiffness=None if limit.text("hydro:stiffness") is None else limit.positive("hydro:stiffness"),
     )
+
+
+def _read_bound(limit: XmlElement, attribute: str) -> float:
+    """A bound of at least 0; infinite where there is none."""
+    try:
+        return limit.non_negative(attribute, default=np.inf)
+    except InputError as error:
+        limit.number(attribute)  # what is no number has no repair
+        limit.mend(error, "took none", lambda: limit.lxml.attrib.pop(attribute))
+        return np.inf
 
 
 def check_range(lower: float, upper: float, place: Place) -> None:
@@ -131,7 +172,14 @@ def _read_mimic(element: XmlElement, kind: JointType) -> MimicSpec | None:
     if mimic is None:
         return None
     multiplier, offset = mimic.number("multiplier", default=1.0), mimic.number("offset", default=0.0)
-    check_mimic(kind, multiplier, mimic)
+    try:
+        check_mimic(kind, multiplier, mimic)
+    except InputError as error:
+        if kind.name != "fixed":
+            raise
+        mimic.ignore()
+        mimic.mend(error, "left its mimic out, as it does not move")
+        return None
     return MimicSpec(mimic.required_text("joint"), multiplier, offset)
 
 

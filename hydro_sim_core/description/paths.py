@@ -21,6 +21,9 @@ from hydro_sim_core.files import read_regular_file
 #: Extensions of the mesh files that ``geometry`` reads: surfaces, and tetrahedral volumes.
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
 
+#: Most folders above a description that are searched for moved files.
+_MOST_ABOVE = 6
+
 #: Largest ``package.xml``, bytes.
 _MOST_MANIFEST_BYTES = 2**20
 
@@ -85,6 +88,23 @@ class PackageResolver:
             known = ", ".join(MESH_EXTENSIONS)
             raise UnknownFormat(self.description, element, problem, f"convert the mesh to one of {known}")
         return self.resolve(uri, element)
+
+    def find_moved_mesh(self, uri: str) -> Path | None:
+        """A mesh file of a package that has another name or place than ``uri`` says, beside the description.
+
+        Files are kept in other folders than those that they were written in. One is found where a folder above the
+        description holds the end of the URI's path, at least a folder and the file; the longest such end counts.
+        """
+        scheme, separator, rest = uri.partition("://")
+        parts = Path(unquote(rest if separator else scheme)).parts
+        if self.placeless or ".." in parts or Path(uri).suffix.lower() not in MESH_EXTENSIONS:
+            return None
+        for i in range(len(parts) - 1):
+            for folder in self.description.parents[:_MOST_ABOVE]:
+                path = folder.joinpath(*parts[i:])
+                if os.path.isfile(path):
+                    return path
+        return None
 
     def find_package(self, name: str, element: str) -> Path:
         """Folder of the package ``name``.

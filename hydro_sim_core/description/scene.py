@@ -120,6 +120,11 @@ class ModelSpec(Section):
         description="SRDF file, or xacro of one, whose disabled pairs of links do not touch: relative to the scene "
         "file, or package://.",
     )
+    repair: Literal["strict", "warn", "silent"] = Field(
+        "warn",
+        description="Whether what cannot be in its file, such as an impossible inertia, is refused, or repaired with "
+        "one warning or silently.",
+    )
     prefix: str = Field("", description="Put before every link and joint name of the model.")
     base: Literal["fixed", "floating", "kinematic"] = Field(
         "fixed",

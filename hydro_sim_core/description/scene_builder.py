@@ -132,7 +132,12 @@ class SceneBuilder:
         """
         place = call_site(f"model '{name}'")
         name = text(name, "name", place)
-        keys = {"attach_to": attach_to, "positions": positions, "gravity_compensation": gravity_compensation}
+        keys = {
+            "attach_to": attach_to,
+            "positions": positions,
+            "gravity_compensation": gravity_compensation,
+            "repair": "strict",  # a program mends its own lines
+        }
         model = self._new_model(name, place)
         self._insert(name, base, xyz, rpy, keys, place.source, model, place)
         return model
@@ -168,7 +173,7 @@ class SceneBuilder:
         place = call_site(f"model '{name}'")
         model = self._new_model(name, place)
         link = model.add_link(name, mass, density, center_of_mass, inertia)
-        self._insert(name, "floating", xyz, rpy, {}, place.source, model, place)
+        self._insert(name, "floating", xyz, rpy, {"repair": "strict"}, place.source, model, place)
         return link
 
     def add_urdf(
@@ -186,6 +191,7 @@ class SceneBuilder:
         package_dirs: Sequence[str | os.PathLike[str]] = (),
         xacro_args: Mapping[str, object] | None = None,
         srdf: str | os.PathLike[str] | None = None,
+        repair: Literal["strict", "warn", "silent"] = "warn",
         **contact: Any,
     ) -> SceneBuilder:
         """Add the robot of a URDF or xacro file.
@@ -203,13 +209,14 @@ class SceneBuilder:
             package_dirs: Packages, or folders that hold packages.
             xacro_args: Arguments of a xacro file.
             srdf: SRDF file whose disabled pairs of links do not touch.
+            repair: Whether what cannot be in the file is refused, or repaired with one warning or silently.
             **contact: Contact properties of all its geometries, which override those in the file.
 
         Raises:
             InputError: The file is invalid, the name is in use, or a value does not fit.
         """
         place = call_site(f"model '{path if name is None else name}'")
-        robot = load_robot(path, package_dirs, xacro_args, prefix, srdf)
+        robot = load_robot(path, package_dirs, xacro_args, prefix, srdf, repair)
         keys = {
             "attach_to": attach_to,
             "positions": positions,
@@ -218,6 +225,7 @@ class SceneBuilder:
             "package_dirs": [str(Path(folder).absolute()) for folder in package_dirs] or None,
             "xacro_args": dict(xacro_args) if xacro_args else None,
             "srdf": None if srdf is None else str(Path(srdf).absolute()),
+            "repair": repair if repair != "warn" else None,
             "proximity": contact_keys(contact, place) or None,
         }
         name = robot.name if name is None else text(name, "name", place)

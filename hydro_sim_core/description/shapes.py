@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -19,8 +23,17 @@ from hydro_sim_core.description.spec import (
     VisualSpec,
 )
 from hydro_sim_core.description.xml_source import XmlElement
+from hydro_sim_core.errors import InputError
 
 Rgba = tuple[float, float, float, float]
+
+
+#: A visual shape with its element.
+SeenShape = tuple[VisualSpec, XmlElement]
+
+
+class NoMesh(InputError):
+    """A mesh file that a description names cannot be had."""
 
 
 class Material(NamedTuple):
@@ -49,6 +62,10 @@ _PROXIMITY_TAGS = (
 )
 
 
+#: Thickness of a shape with a length of 0, as a share of its largest length.
+_THIN = 0.01
+
+
 def read_origin(parent: XmlElement) -> Array:
     """(4, 4) pose in the child element ``<origin>``; identity without one."""
     origin = parent.child("origin")
@@ -59,23 +76,50 @@ def read_origin(parent: XmlElement) -> Array:
     )
 
 
-def read_collision(element: XmlElement, name: str, resolver: PackageResolver) -> CollisionSpec:
-    """Read a ``<collision>``; ``name`` is used if the file gives none."""
-    shape = _read_shape(element.required_child("geometry"), resolver)
+def read_collision(
+    element: XmlElement, name: str, resolver: PackageResolver, visuals: Sequence[SeenShape] = ()
+) -> CollisionSpec | None:
+    """Read a ``<collision>``; None for a shape without extent, which is left out.
+
+    Args:
+        element: The element.
+        name: Its name if the file gives none.
+        resolver: Resolver of mesh file names.
+        visuals: What the link looks like, which takes the place of a mesh file that cannot be had; with its elements.
+    """
+    try:
+        shape = _read_shape(element.required_child("geometry"), resolver)
+    except NoMesh as error:
+        if not visuals:
+            raise
+        seen, written = visuals[0]
+        edit = partial(_copy_shape, written, element)
+        element.mend(error, f"took the shape of the visual '{seen.name}'", edit)
+        shape, X_LG = seen.shape, seen.X_LG
+    else:
+        X_LG = read_origin(element)
+    if shape is None:
+        element.ignore()
+        return None
     properties = element.child("drake:proximity_properties")
     proximity = ProximitySpec() if properties is None else _read_proximity(properties)
     where = element.error("", "")
-    return CollisionSpec(
-        element.text("name") or name, shape, read_origin(element), proximity, where.source, where.element
-    )
+    return CollisionSpec(element.text("name") or name, shape, X_LG, proximity, where.source, where.element)
 
 
 def read_visual(
     element: XmlElement, name: str, resolver: PackageResolver, materials: dict[str, Material]
-) -> VisualSpec:
-    """Read a ``<visual>``; ``materials`` are the named materials of the whole file."""
+) -> VisualSpec | None:
+    """Read a ``<visual>``; None for a shape without extent. ``materials`` are the named materials of the whole file.
+
+    Raises:
+        NoMesh: Its mesh file cannot be had.
+    """
     shape = _read_shape(element.required_child("geometry"), resolver)
-    material = element.child("material")
+    if shape is None:
+        element.ignore()
+        return None
+    material = _material_of(element)
     look = Material() if material is None else _read_material(material, materials)
     return VisualSpec(element.text("name") or name, shape, read_origin(element), look.rgba, look.gloss)
 
@@ -91,14 +135,14 @@ def read_materials(robot: XmlElement) -> dict[str, Material]:
             raise material.error(f"a second material '{name}' of another look", "give it another name")
     for link in robot.children("link"):
         for visual in link.children("visual"):
-            inline = visual.child("material")
+            inline = _material_of(visual)
             inline_name = None if inline is None else inline.text("name")
             if inline is not None and inline_name and _is_defined(inline):
                 materials.setdefault(inline_name, _read_look(inline))
     return materials
 
 
-def _read_shape(geometry: XmlElement, resolver: PackageResolver) -> ShapeSpec:
+def _read_shape(geometry: XmlElement, resolver: PackageResolver) -> ShapeSpec | None:
     types = {tag: known for known in shape_types().values() for tag in known.urdf_tags}
     shape = geometry.required_child(*types, "mesh")
     if shape.tag == "mesh":
@@ -106,7 +150,54 @@ def _read_shape(geometry: XmlElement, resolver: PackageResolver) -> ShapeSpec:
     return _read_lengths(shape, types[shape.tag])
 
 
-def _read_lengths(shape: XmlElement, known: ShapeType) -> ShapeSpec:
+def _read_lengths(shape: XmlElement, known: ShapeType) -> ShapeSpec | None:
+    try:
+        return _read_positive_lengths(shape, known)
+    except InputError as error:
+        size = _read_any_lengths(shape, known)
+        if min(size) < 0.0:
+            raise
+        thin = _THIN * max(size)
+        if thin == 0.0:
+            shape.mend(error, "left it out", partial(_remove_owner, shape))
+            return None
+        found = ShapeSpec(known.kind, tuple(length or thin for length in size))
+        shape.mend(error, f"took {thin:g} m for 0", partial(_write_lengths, shape, known, found.size))
+        return found
+
+
+def _read_any_lengths(shape: XmlElement, known: ShapeType) -> list[float]:
+    if known.urdf_attributes:
+        return [shape.number(name) for name in known.urdf_attributes]
+    return [number for length in known.lengths for number in shape.vector(length.name, length.count).tolist()]
+
+
+def _write_lengths(shape: XmlElement, known: ShapeType, size: Sequence[float]) -> None:
+    words = [repr(float(length)) for length in size]
+    if known.urdf_attributes:
+        shape.write(**dict(zip(known.urdf_attributes, words, strict=True)))
+        return
+    for length in known.lengths:
+        shape.write(**{length.name: " ".join(words[: length.count])})
+        words = words[length.count :]
+
+
+def _remove_owner(shape: XmlElement) -> None:
+    """Remove the visual or collision element that a shape is the only one of."""
+    owner = shape.lxml.getparent().getparent()
+    owner.getparent().remove(owner)
+
+
+def _copy_shape(visual: XmlElement, collision: XmlElement) -> None:
+    """Write the shape and the place of a visual to a collision element."""
+    for tag in ("origin", "geometry"):
+        for old in collision.lxml.findall(tag):
+            collision.lxml.remove(old)
+        for new in visual.lxml.findall(tag):
+            collision.lxml.append(deepcopy(new))
+
+
+def _read_positive_lengths(shape: XmlElement, known: ShapeType) -> ShapeSpec:
     if known.urdf_attributes:
         return ShapeSpec(known.kind, tuple(shape.positive(name) for name in known.urdf_attributes))
     size: list[float] = []
@@ -123,14 +214,25 @@ def _read_lengths(shape: XmlElement, known: ShapeType) -> ShapeSpec:
 
 
 def _read_mesh(mesh: XmlElement, resolver: PackageResolver) -> ShapeSpec:
-    where = mesh.error("", "").element
-    path = resolver.resolve_mesh(mesh.required_text("filename"), where)
+    path = _find_mesh(mesh, resolver)
     words = (mesh.text("scale") or "1").split()
     scale = np.broadcast_to(mesh.vector("scale", len(words) if len(words) == 1 else 3, default=(1.0,)), 3)
     if not np.all(scale):
         raise mesh.error("the mesh is scaled to nothing", "write a scale other than 0 for every axis")
     convex = mesh.child("drake:declare_convex") is not None
     return ShapeSpec("mesh", (), path, (float(scale[0]), float(scale[1]), float(scale[2])), convex)
+
+
+def _find_mesh(mesh: XmlElement, resolver: PackageResolver) -> Path:
+    uri = mesh.required_text("filename")
+    try:
+        return resolver.resolve_mesh(uri, mesh.error("", "").element)
+    except InputError as error:
+        found = resolver.find_moved_mesh(uri)
+        if found is None:
+            raise NoMesh(error.source, error.element, error.problem, error.mend) from None
+        mesh.mend(error, f"took {found}", lambda: mesh.write(filename=found.as_uri()))
+        return found
 
 
 def _read_proximity(properties: XmlElement) -> ProximitySpec:
@@ -195,10 +297,29 @@ def _read_material(material: XmlElement, materials: dict[str, Material]) -> Mate
         return _read_look(material)
     name = material.required_text("name")
     if name not in materials:
-        raise material.error(
+        error = material.error(
             f"material '{name}' is defined nowhere", "add a <color> to it or define it in <robot>"
         )
+        material.mend(error, "took grey")
+        return Material()
     return materials[name]
+
+
+def _material_of(visual: XmlElement) -> XmlElement | None:
+    """The material of a visual: the first one, where a file has several."""
+    try:
+        return visual.child("material")
+    except InputError as error:
+        first, *others = visual.children("material")
+        visual.mend(error, "took the first", partial(_remove_all, others))
+        for other in others:
+            other.ignore()
+        return first
+
+
+def _remove_all(elements: Sequence[XmlElement]) -> None:
+    for element in elements:
+        element.remove()
 
 
 def _is_defined(material: XmlElement) -> bool:

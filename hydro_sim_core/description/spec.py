@@ -283,6 +283,24 @@ class DriveSpec:
     initial: float | None = None
 
 
+@dataclass(frozen=True)
+class Repair:
+    """A change to a description because nothing can be as it says.
+
+    Attributes:
+        element: Place in the file.
+        was: What it says there.
+        became: What was taken instead.
+    """
+
+    element: str
+    was: str
+    became: str
+
+    def __str__(self) -> str:
+        return f"{self.element}: {self.was}: {self.became}"
+
+
 @dataclass(frozen=True, eq=False)
 class RobotSpec:
     """A robot: a tree of links. ``links[0]`` is the root; joints are ordered with parents first.
@@ -291,6 +309,7 @@ class RobotSpec:
         drives: What its description says of drives.
         pair_laws: Contact laws of pairs of its links; they outrank the SRDF.
         srdf: What an SRDF says about contact of its links.
+        repairs: What was changed in it.
     """
 
     name: str
@@ -300,6 +319,7 @@ class RobotSpec:
     pair_laws: tuple[PairLaw, ...] = ()
     srdf: SrdfSpec = SrdfSpec()
     drives: tuple[DriveSpec, ...] = ()
+    repairs: tuple[Repair, ...] = ()
 
     @property
     def root(self) -> str:

@@ -25,9 +25,18 @@ from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
+from hydro_sim_core.description.repair import Policy, Repairs
 from hydro_sim_core.description.ros2_control import read_drives
-from hydro_sim_core.description.shapes import Material, read_collision, read_materials, read_visual
+from hydro_sim_core.description.shapes import (
+    Material,
+    NoMesh,
+    SeenShape,
+    read_collision,
+    read_materials,
+    read_visual,
+)
 from hydro_sim_core.description.spec import (
+    CollisionSpec,
     ContactLaw,
     JointSpec,
     LinkSpec,
@@ -35,6 +44,7 @@ from hydro_sim_core.description.spec import (
     PointSpec,
     RobotSpec,
     SrdfSpec,
+    VisualSpec,
 )
 from hydro_sim_core.description.srdf import read_srdf
 from hydro_sim_core.description.xacro_source import expand_xacro
@@ -53,11 +63,12 @@ def load_robot(
     xacro_args: Mapping[str, object] | None = None,
     prefix: str = "",
     srdf: str | os.PathLike[str] | None = None,
+    repair: Policy = "warn",
 ) -> RobotSpec:
     """Read a robot description.
 
     Mesh files are located here and read later, by ``geometry``. One logged warning lists tags and attributes that the
-    loader does not use.
+    loader does not use, another one what was repaired; visual meshes that cannot be had never refuse a robot.
 
     Args:
         path: A ``.urdf`` or ``.xacro`` file.
@@ -66,6 +77,8 @@ def load_robot(
         prefix: Put before every link and joint name.
         srdf: SRDF file, or xacro of one, with pairs of links that do not touch. It names links without the prefix; of
             ``xacro_args`` it takes those that it declares. It replaces the one that the URDF names.
+        repair: Whether what cannot be, such as an impossible inertia, is refused (``strict``), or repaired with one
+            warning or silently; ``docs/robots.md`` has the rules.
 
     Returns:
         The robot, lengths in m, angles in rad, masses in kg.
@@ -73,6 +86,19 @@ def load_robot(
     Raises:
         InputError: The file is missing or malformed, or describes something that cannot exist.
     """
+    robot, _ = read_with_document(path, package_dirs, xacro_args, prefix, srdf, repair)
+    return robot
+
+
+def read_with_document(
+    path: str | os.PathLike[str],
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    xacro_args: Mapping[str, object] | None = None,
+    prefix: str = "",
+    srdf: str | os.PathLike[str] | None = None,
+    repair: Policy = "warn",
+) -> tuple[RobotSpec, XmlDocument]:
+    """Read a robot description as ``load_robot`` does, and return its document too, which is unchanged by repairs."""
     given = as_path(path, "load_robot")
     if str(path).lstrip().startswith("<"):
         raise InputError(
@@ -82,8 +108,10 @@ def load_robot(
     _check_options(source, package_dirs, xacro_args, prefix)
     resolver = PackageResolver(source, package_dirs)
     named = None if srdf is None else as_path(srdf, "srdf")
-    robot = _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, named, xacro_args or {})
-    return with_prefix(robot, prefix) if prefix else robot
+    document = _read_document(source, resolver, xacro_args or {})
+    document.repairs = Repairs(repair)
+    robot = _read_robot(document, resolver, named, xacro_args or {})
+    return with_prefix(robot, prefix) if prefix else robot, document
 
 
 def _check_options(source: Path, package_dirs: object, xacro_args: object, prefix: object) -> None:
@@ -102,7 +130,7 @@ def _check_options(source: Path, package_dirs: object, xacro_args: object, prefi
         raise InputError(source, "prefix", f"{excerpt(prefix)} does not fit", "give text")
 
 
-def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
+def parse_robot(text: str, source: str, prefix: str = "", repair: Policy = "warn") -> RobotSpec:
     """Read a robot description from URDF text.
 
     Args:
@@ -110,6 +138,7 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
             base folder.
         source: Name of the text in error messages.
         prefix: Put before every link and joint name.
+        repair: As for :func:`load_robot`.
 
     Raises:
         InputError: As :func:`load_robot`, or it names a file by a relative path.
@@ -119,7 +148,9 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
         data = text.encode()
     except UnicodeEncodeError:
         raise InputError(source, "", "is not Unicode text", "write UTF-8") from None
-    robot = _read_robot(XmlDocument(data, Path(source)), resolver)
+    document = XmlDocument(data, Path(source))
+    document.repairs = Repairs(repair)
+    robot = _read_robot(document, resolver)
     return with_prefix(robot, prefix) if prefix else robot
 
 
@@ -141,7 +172,7 @@ def _read_robot(
     warn_of_self_collide(document)
     for block in robot.children(*_IGNORED_BLOCKS):
         block.ignore()
-    name = robot.required_text("name")
+    name = _name_of(robot)
     robot.text("version")
     model = ModelBuilder(name, place=robot, resolver=resolver)
     joints = list(read_joints(robot))
@@ -155,10 +186,21 @@ def _read_robot(
     srdf = _srdf_of(robot, resolver, srdf)
     if srdf is not None:
         spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
+    spec = replace(spec, repairs=document.repairs.done)
+    document.repairs.tell(source)
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
     _warn_of_idle_moduli(spec.links, source)
     return spec
+
+
+def _name_of(robot: XmlElement) -> str:
+    try:
+        return robot.required_text("name")
+    except InputError as error:
+        name = robot.document.source.stem
+        robot.mend(error, f"took '{name}'", lambda: robot.write(name=name))
+        return name
 
 
 def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[str, object]) -> XmlDocument:
@@ -194,10 +236,12 @@ def _read_link(
 ) -> LinkSpec:
     inertial = element.child("inertial")
     element.text("type")
-    collisions = tuple(
-        read_collision(collision, f"{name}_collision_{i}", resolver)
+    seen, is_whole = _read_visuals(element, name, resolver, materials)
+    found = (
+        read_collision(collision, f"{name}_collision_{i}", resolver, seen)
         for i, collision in enumerate(element.children("collision"))
     )
+    collisions = tuple(collision for collision in found if collision is not None)
     names = [collision.name for collision in collisions]
     for collision_name in names:
         if names.count(collision_name) > 1:
@@ -208,10 +252,36 @@ def _read_link(
         name=name,
         inertial=None if inertial is None else read_inertial(inertial, welded=welded),
         collisions=collisions,
-        visuals=tuple(
-            read_visual(visual, f"{name}_visual_{i}", resolver, materials)
-            for i, visual in enumerate(element.children("visual"))
-        ),
+        visuals=tuple(visual for visual, _ in seen) if is_whole else collisions_as_visuals(collisions),
+    )
+
+
+def _read_visuals(
+    element: XmlElement, link: str, resolver: PackageResolver, materials: dict[str, Material]
+) -> tuple[list[SeenShape], bool]:
+    """Visual shapes of a link that can be had, and whether those are all."""
+    visuals: list[SeenShape] = []
+    problem = ""
+    for i, visual in enumerate(element.children("visual")):
+        try:
+            found = read_visual(visual, f"{link}_visual_{i}", resolver, materials)
+        except NoMesh as error:
+            visual.ignore()
+            problem = error.problem
+            continue
+        if found is not None:
+            visuals.append((found, visual))
+    if problem:
+        element.document.repairs.undrawn[link] = problem
+    return visuals, not problem
+
+
+def collisions_as_visuals(collisions: Iterable[CollisionSpec]) -> tuple[VisualSpec, ...]:
+    """What a link looks like that is drawn as its collision shapes."""
+    return tuple(
+        VisualSpec(collision.name, collision.shape, collision.X_LG)
+        for collision in collisions
+        if collision.shape.kind != "half_space"
     )
 
 

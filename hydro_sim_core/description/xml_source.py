@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 from lxml import etree
 
 from hydro_sim_core.description.names import mend_of_absent
+from hydro_sim_core.description.repair import Repairs
 from hydro_sim_core.description.spec import Array
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.files import read_regular_file
@@ -56,6 +57,9 @@ class XmlDocument:
         source: File to name in errors.
         note: Text appended to every line number, for instance ``" after xacro"``.
 
+    Attributes:
+        repairs: What is done about what cannot be; an error, unless a reader says otherwise.
+
     Raises:
         InputError: The text is not well-formed XML or has a DOCTYPE.
     """
@@ -63,6 +67,7 @@ class XmlDocument:
     def __init__(self, text: bytes, source: Path, note: str = "") -> None:
         self.source = source
         self.note = note
+        self.repairs = Repairs("strict")
         self._read: set[tuple[etree._Element, str]] = set()
         self.root = XmlElement(_parse(text, source), self)
 
@@ -123,6 +128,30 @@ class XmlElement:
         return InputError(
             self.document.source, f"{where}{self.document.line_of(self.lxml)}".strip(), problem, mend
         )
+
+    def mend(self, error: InputError, became: str, edit: Callable[[], None] | None = None) -> None:
+        """Note a repair of the document, in words, or raise the error where there shall be none.
+
+        Args:
+            error: What is wrong.
+            became: What is taken instead, in words.
+            edit: Changes the document; by default it removes this element.
+        """
+        self.document.repairs.mend(error, became, edit or self.remove)
+
+    def write(self, **attributes: str) -> None:
+        """Change attributes, or add some."""
+        self.lxml.attrib.update(attributes)
+
+    def add(self, tag: str, **attributes: str) -> XmlElement:
+        """Add a child at the end."""
+        return XmlElement(etree.SubElement(self.lxml, tag, attributes), self.document, self.label)
+
+    def remove(self) -> None:
+        """Take the element out of the document."""
+        parent = self.lxml.getparent()
+        if parent is not None:
+            parent.remove(self.lxml)
 
     def children(self, *tags: str) -> Iterator[XmlElement]:
         """Children with one of these tags, in file order."""

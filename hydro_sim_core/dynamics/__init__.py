@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hydro_sim_core.dynamics.assembly import Assembly, ScalarJoint, build_tree
+    from hydro_sim_core.dynamics.assembly import Assembly, NoInertia, ScalarJoint, build_tree
     from hydro_sim_core.dynamics.bodies import PlacedRobot
     from hydro_sim_core.dynamics.evaluate import TreeEvaluator
     from hydro_sim_core.dynamics.forest import Forest, find_forest
@@ -18,6 +18,7 @@ __all__ = [
     "Assembly",
     "Forest",
     "KinematicTree",
+    "NoInertia",
     "PlacedRobot",
     "ScalarJoint",
     "TreeEvaluator",
@@ -33,6 +34,7 @@ _MODULE_OF = {
     "Forest": "forest",
     "KinematicTree": "tree",
     "PlacedRobot": "bodies",
+    "NoInertia": "assembly",
     "ScalarJoint": "assembly",
     "TreeEvaluator": "evaluate",
     "TreeScratch": "tree",

@@ -67,6 +67,16 @@ class Assembly:
     q0: Floats
 
 
+class NoInertia(InputError):
+    """A velocity moves no inertia.
+
+    Attributes:
+        link: Link that needs some; empty after pickling.
+    """
+
+    link: str = ""
+
+
 def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
     """Assemble robots into one kinematic tree.
 
@@ -82,8 +92,8 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
         gravity: (3,) acceleration of gravity in the world, m/s^2.
 
     Raises:
-        InputError: A name occurs twice or is unknown, the limits of a mimic joint and its master exclude each other, or
-            a moving link has no inertia.
+        NoInertia: A moving link has no inertia.
+        InputError: A name occurs twice or is unknown, or the limits of a mimic joint and its master exclude each other.
     """
     _check_names(placed)
     builder = BodyBuilder()
@@ -183,12 +193,14 @@ def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
         if k >= 0:
             body = _moving_body(assembly, k)
             link = assembly.link_names[int(np.flatnonzero(assembly.link_body == body)[0])]
-            raise InputError(
+            error = NoInertia(
                 sources[body],
                 f"link '{link}'",
                 f"joint '{assembly.joint_names[body]}' moves no inertia, so its acceleration has no bound",
                 "give this link or one that it carries an <inertial> with mass and inertia",
             )
+            error.link = link
+            raise error
 
 
 def _moving_body(assembly: Assembly, k: int) -> int:

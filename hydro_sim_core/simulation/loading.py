@@ -12,6 +12,7 @@ from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import as_path
+from hydro_sim_core.description.repair import Policy
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import start_positions_of
 from hydro_sim_core.errors import InputError
@@ -56,6 +57,7 @@ def load_urdf(
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | os.PathLike[str] | None = None,
     drives: Literal["described", "all", "none"] = "described",
+    repair: Policy = "warn",
 ) -> World:
     """Load one robot into an otherwise empty world, at the origin.
 
@@ -67,11 +69,12 @@ def load_urdf(
         srdf: SRDF file, or xacro of one, whose disabled pairs of links do not touch.
         drives: Joints that hold their place and obey positions: those of its ``<ros2_control>``; in a file without one,
             those with an effort limit too; or none.
+        repair: Whether what cannot be in the file is refused, or repaired with one warning or silently.
 
     Raises:
         InputError: The file is invalid.
     """
-    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf, drives))
+    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf, drives, repair))
 
 
 def scene_of_robot(
@@ -81,12 +84,17 @@ def scene_of_robot(
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | os.PathLike[str] | None = None,
     drives: Literal["described", "all", "none"] = "described",
+    repair: Policy = "warn",
 ) -> LoadedScene:
     """The scene of which ``load_urdf`` makes a world; same arguments and errors."""
-    robot = load_robot(path, package_dirs, xacro_args, srdf=srdf)
-    given = {} if srdf is None else {"srdf": str(srdf)}
+    robot = load_robot(path, package_dirs, xacro_args, srdf=srdf, repair=repair)
     model = ModelSpec(
-        name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating", drives=drives, **given
+        name=robot.name,
+        urdf=str(path),
+        base="fixed" if fixed_base else "floating",
+        drives=drives,
+        repair=repair,
+        srdf=None if srdf is None else str(srdf),
     )
     spec = SceneSpec(name=robot.name, models=(model,))
     start = start_positions_of(model, robot, "models.0.positions", Path(path))

@@ -12,6 +12,7 @@ from typing import Any
 from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.repair import Policy
 from hydro_sim_core.description.scene import EnvironmentSpec, PoseSpec
 from hydro_sim_core.description.scene_loader import complete_scene
 from hydro_sim_core.errors import InputError
@@ -51,12 +52,14 @@ class RobotOptions:
         xacro_args: Arguments of a xacro file, each of the form ``name:=value``.
         srdf: Its SRDF; None for the one that it names, or none.
         ground: Whether it stands on a ground, or falls to it.
+        repair: What is done about what cannot be in its file.
     """
 
     package_dirs: Sequence[Path] = ()
     xacro_args: Sequence[str] = ()
     srdf: Path | None = None
     ground: bool = False
+    repair: Policy = "warn"
 
 
 def open_world(
@@ -76,8 +79,11 @@ def open_world(
     if path.suffix in ROBOT_SUFFIXES:
         return _lone_robot(path, robot, values or {})
     if robot != RobotOptions():
+        usual = vars(RobotOptions())
         given = [
-            f"--{name.replace('_', '-').removesuffix('s')}" for name, value in vars(robot).items() if value
+            f"--{name.replace('_', '-').removesuffix('s')}"
+            for name, value in vars(robot).items()
+            if value != usual[name]
         ]
         mend = "write it to the models of the scene, and a ground to its environment"
         raise InputError(scene, ", ".join(given), "for robot files only", mend)
@@ -88,7 +94,14 @@ def open_world(
 def _lone_robot(path: Path, options: RobotOptions, values: Mapping[str, Any]) -> World:
     """A robot stands and holds its place, an object falls."""
     arguments = dict(argument.split(":=", 1) for argument in options.xacro_args)
-    scene = scene_of_robot(path, options.package_dirs, xacro_args=arguments, srdf=options.srdf, drives="all")
+    scene = scene_of_robot(
+        path,
+        options.package_dirs,
+        xacro_args=arguments,
+        srdf=options.srdf,
+        drives="all",
+        repair=options.repair,
+    )
     if values:
         scene = scene.with_(values)
     is_object = is_free_object(scene)
@@ -98,7 +111,7 @@ def _lone_robot(path: Path, options: RobotOptions, values: Mapping[str, Any]) ->
     if not options.ground:
         return World(_on_ground(scene, is_object, None) if is_object else scene)
     alone = World(scene)
-    return World(_on_ground(scene, is_object, lowest_point(alone)), like=alone)
+    return World(_on_ground(alone.scene, is_object, lowest_point(alone)), like=alone)
 
 
 def _on_ground(scene: LoadedScene, is_object: bool, lowest: float | None) -> LoadedScene:

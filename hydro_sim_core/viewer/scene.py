@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,8 @@ from hydro_sim_core.description import parse_robot
 from hydro_sim_core.description.joint_types import joint_types
 from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.paths import PackageResolver
-from hydro_sim_core.description.spec import JointSpec, LinkSpec, VisualSpec
+from hydro_sim_core.description.spec import JointSpec, VisualSpec
+from hydro_sim_core.description.urdf import collisions_as_visuals
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.mesh_files import shared_allowance
@@ -177,8 +178,8 @@ class ViewScene:
 def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = True) -> ViewScene:
     """The scene of a running world.
 
-    A robot without any visual geometry is drawn with its collision geometry. Meshes that cannot be read are left out,
-    with a warning.
+    A robot without any visual geometry is drawn with its collision geometry, and so is a link with a visual mesh that
+    cannot be read, with one warning.
     """
     links = world.frame_names if _WORLD in world.frame_names else (_WORLD, *world.frame_names)
     drawn = _DrawnShapes(links)
@@ -187,8 +188,10 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         for robot in world.scene.robots:
             without = not any(link.visuals for link in robot.links)
             for link in robot.links:
-                drawn.add(link.name, _collisions_as_visuals(link) if without else link.visuals)
-        drawn.add(_WORLD, (item for item in environment if item.shape.kind != "half_space"))
+                instead = collisions_as_visuals(link.collisions)
+                drawn.add(link.name, instead if without else link.visuals, instead)
+        drawn.add(_WORLD, [item for item in environment if item.shape.kind != "half_space"])
+    drawn.tell_of_broken(str(world.scene.source))
 
     shown = {
         joint.name: joint
@@ -239,8 +242,8 @@ def scene_of_urdf(
 ) -> ViewScene:
     """The scene of a robot description, such as that of a recording.
 
-    Its root link is the world. Missing mesh files are left out, with one warning for all; unreadable ones are left out
-    with a warning each.
+    Its root link is the world. Missing mesh files are left out, with one warning for all, and unreadable ones with
+    another.
 
     Args:
         text: URDF.
@@ -255,11 +258,12 @@ def scene_of_urdf(
     Raises:
         InputError: The text is not a valid URDF.
     """
-    robot = parse_robot(_with_meshes_found(text, source, package_dirs), source)
+    robot = parse_robot(_with_meshes_found(text, source, package_dirs), source, repair="silent")
     drawn = _DrawnShapes(tuple(link.name for link in robot.links))
     with shared_allowance(source):
         for link in robot.links:
             drawn.add(link.name, link.visuals)
+    drawn.tell_of_broken(source)
     return ViewScene(
         name=name or robot.name,
         links=drawn.links,
@@ -281,32 +285,44 @@ class _DrawnShapes:
         self.links = links
         self.visuals: list[ViewVisual] = []
         self.meshes: dict[str, bytes] = {}
+        self._broken: dict[str, str] = {}
         self._row = {name: i for i, name in enumerate(links)}
         from hydro_sim_core.viewer.meshes import shape_meshes  # trimesh takes a third of a second to import
 
         self._meshes_of = cache(shape_meshes)  # robots often repeat shapes
 
-    def add(self, link: str, visuals: Iterable[VisualSpec]) -> None:
+    def add(
+        self, link: str, visuals: Sequence[VisualSpec], instead: Sequence[VisualSpec] | None = None
+    ) -> None:
+        """Add what a link looks like, or other shapes if some of that cannot be read, or the rest of it."""
+        found = []
         for visual in visuals:
             try:
-                meshes = self._meshes_of(visual.shape, visual.rgba)
+                found.append((visual, self._meshes_of(visual.shape, visual.rgba)))
             except InputError as error:
-                logger.warning("%s; '%s' of %s is not drawn", error, visual.name, link)
-                continue
+                self._broken.setdefault(link, str(error))
+                if instead is not None:
+                    self.add(link, instead)
+                    return
+        for visual, meshes in found:
             for mesh, rgba in meshes:
                 self._draw(link, mesh, visual.X_LG, rgba, visual.gloss)
+
+    def tell_of_broken(self, source: str) -> None:
+        """Log one warning of meshes that cannot be read."""
+        if self._broken:
+            link, problem = next(iter(self._broken.items()))
+            logger.warning(
+                "%s: visual meshes of %d links are not drawn, that of '%s' among them: %s",
+                source,
+                len(self._broken),
+                link,
+                problem,
+            )
 
     def _draw(self, link: str, mesh: Mesh, X_LV: Array, rgba: Rgba, gloss: float) -> None:
         self.meshes[mesh.key] = mesh.data
         self.visuals.append(ViewVisual(self._row[link], mesh.key, _row_by_row(X_LV), rgba, gloss))
-
-
-def _collisions_as_visuals(link: LinkSpec) -> list[VisualSpec]:
-    return [
-        VisualSpec(collision.name, collision.shape, collision.X_LG)
-        for collision in link.collisions
-        if collision.shape.kind != "half_space"
-    ]
 
 
 def _row_by_row(X: Array) -> tuple[float, ...]:

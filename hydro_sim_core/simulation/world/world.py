@@ -22,7 +22,7 @@ from hydro_sim_core.description.scene_solver import SolverSettings
 from hydro_sim_core.description.sensor_types import sensor_types
 from hydro_sim_core.description.solver_choices import Integrator
 from hydro_sim_core.description.spec import VisualSpec
-from hydro_sim_core.dynamics import evaluate
+from hydro_sim_core.dynamics import NoInertia, evaluate
 from hydro_sim_core.dynamics.joint_dispatch import joint_number
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.mesh_files import shared_allowance
@@ -30,6 +30,7 @@ from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
 from hydro_sim_core.simulation.assembly.drive_gains import described_drives
+from hydro_sim_core.simulation.assembly.masses import with_masses
 from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
@@ -58,7 +59,7 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
     """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
 
     Attributes:
-        scene: Scene that the world was made from.
+        scene: Scene that the world was made from, with masses where it had to be repaired.
         name: Name of the scene.
         time_step: Time step, s.
         joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of those with several,
@@ -80,29 +81,17 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
     def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
         _refuse_others(scene, like)
         spec, choice = scene.spec, scene.spec.solver.choice
-        placed = place_robots(scene)
         # Compile now, not at the first step: compilation parallelises better, and its duration is known from the start.
         solver = (choice.method.name, choice.law.name) if choice.method is not None else None
         self._stepper_class = _stepper_class(choice.integrator)
         solvers = [solver_entry(*solver)] if solver is not None else []
         prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *solvers))
-        margin_rule = StepMargin(spec.time_step)
         with shared_allowance(scene.source):
-            self._built: BuiltModel = build_model(
-                placed,
-                scene.environment,
-                spec.gravity,
-                spec.contact,
-                spec.damping,
-                choice.law,
-                _solver_options(spec.solver),
-                margin_rule,
-                scene.start_positions,
-                scene.source,
-                [tuple(gripper.joints) for gripper in spec.grippers],
-                compensated_coordinates(spec, scene.robots),
-                like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
-            )
+            try:
+                self._built: BuiltModel = _build(scene, like)
+            except NoInertia as error:
+                scene = with_masses(scene, error)
+                self._built = _build(scene, like)
         if not choice.integrator.has_points:
             refuse_point_pairs(self._built.laws, choice.integrator.name)
         assembly = self._built.assembly
@@ -375,6 +364,25 @@ def _stepper_class(integrator: Integrator) -> Any:
     if not (isinstance(found, type) and hasattr(found, "entries") and hasattr(found, "advance")):
         raise InputError(integrator.stepper, where, "is no class of steppers", "give it what Stepper has")
     return found
+
+
+def _build(scene: LoadedScene, like: World | None) -> BuiltModel:
+    spec, margin_rule = scene.spec, StepMargin(scene.spec.time_step)
+    return build_model(
+        place_robots(scene),
+        scene.environment,
+        spec.gravity,
+        spec.contact,
+        spec.damping,
+        spec.solver.choice.law,
+        _solver_options(spec.solver),
+        margin_rule,
+        scene.start_positions,
+        scene.source,
+        [tuple(gripper.joints) for gripper in spec.grippers],
+        compensated_coordinates(spec, scene.robots),
+        like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
+    )
 
 
 def _refuse_others(scene: object, like: object) -> None:

@@ -74,6 +74,12 @@ class Parameters:
     )
     srdf: str = _parameter("", "SRDF of a robot file, or xacro of one; '' for the one that it names.")
     ground: bool = _parameter(False, "Put a robot file on a ground: a robot stands, an object falls to it.")
+    repair: Literal["strict", "warn", "silent"] = _parameter(
+        "warn",
+        "What cannot be in a robot file, such as an impossible inertia: 'strict' refuses it, 'warn' repairs it with "
+        "one warning, 'silent' without.",
+        choices=("strict", "warn", "silent"),
+    )
     duration: float = _parameter(0.0, "Simulated time to run, s; 0 runs until stopped.", low=0.0, high=1e9)
     real_time_factor: float = _parameter(
         1.0,
@@ -322,7 +328,8 @@ class Parameters:
                 mend = "write NAME:=VALUE, such as dof:=7"
                 raise InputError(SOURCE, "xacro_args", f"'{shortened(argument)}' is no argument", mend)
         folders = tuple(Path(folder) for folder in self.package_dirs if folder)
-        return RobotOptions(folders, tuple(arguments), Path(self.srdf) if self.srdf else None, self.ground)
+        srdf = Path(self.srdf) if self.srdf else None
+        return RobotOptions(folders, tuple(arguments), srdf, self.ground, self.repair)
 
     def require_scene(self) -> None:
         """Raise an ``InputError`` if there is nothing to simulate."""

@@ -1,0 +1,217 @@
+"""Which URDF files of a folder load, and how long that takes: as the world of a robot alone, and twenty steps of it.
+
+Every file is tried in a process of its own, with a limit of time, that starts with the engine in its memory. A load
+that takes longer than a second is done again in another process, and the second time counts: by then meshes are in the
+cache on disk. With ``--peers`` the loaders of Drake and MuJoCo try the same files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import make_parser, write
+from rich.console import Console
+from rich.table import Table
+
+import hydro_sim_core as hs
+
+STEPS = 20
+#: A load that takes longer than this is timed again, s.
+SHORT = 1.0
+#: What is wanted of a warm load, s.
+WANTED = 5.0
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Try the files and report."""
+    arguments = _arguments()
+    files = sorted(path for path in arguments.folder.rglob("*.urdf") if arguments.match in str(path))
+    hs.load_scene("drop_box").step()  # the children begin with the kernels
+    import_module("scipy.spatial")
+    rows = list(_tried(files, arguments))
+    console = Console(width=200)
+    console.print(_table(rows))
+    for line in _summary(rows):
+        console.print(line, highlight=False)
+    write(arguments.out, {"folder": arguments.folder.name, "summary": _counts(rows), "files": rows})
+
+
+def _arguments() -> argparse.Namespace:
+    parser = make_parser(__doc__ or "", "robot_files")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--package-dirs", type=Path, nargs="*", default=())
+    parser.add_argument("--match", default="", help="only files whose path holds this")
+    parser.add_argument("--jobs", type=int, default=1, help="files at a time")
+    parser.add_argument("--limit", type=float, default=60.0, help="longest load and steps, s")
+    parser.add_argument("--peers", action="store_true", help="try Drake and MuJoCo too")
+    return parser.parse_args()
+
+
+def _tried(files: Sequence[Path], arguments: argparse.Namespace) -> Iterator[Row]:
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for row in pool.map(lambda path: _try(path, arguments), files):
+            fate = row["error"] or f"{row['load_s']:.2f} s"
+            print(f"{row['file']}: {fate}", flush=True)
+            yield row
+
+
+def _try(path: Path, arguments: argparse.Namespace) -> Row:
+    def run(loader: Loader) -> Row:
+        return _in_child(loader, path, arguments.package_dirs, arguments.limit)
+
+    first = run(_load_here)
+    row = {"file": str(path.relative_to(arguments.folder)), **first, "first_load_s": first["load_s"]}
+    if not first["error"] and first["load_s"] > SHORT:
+        row |= {key: value for key, value in run(_load_here).items() if key.startswith("load") and value}
+    if arguments.peers:
+        row |= {name: run(loader)["error"] for name, loader in PEERS.items()}
+    return row
+
+
+# --- one file, in a process of its own
+
+Loader = Callable[[Path, Sequence[Path]], Row]
+
+
+def _in_child(loader: Loader, path: Path, package_dirs: Sequence[Path], limit: float) -> Row:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_child, args=(theirs, loader, path, package_dirs))
+    child.start()
+    theirs.close()
+    row: Row = {"error": f"takes more than {limit:g} s", "load_s": None}
+    if ours.poll(limit):
+        try:
+            row = ours.recv()
+        except EOFError:
+            child.join()
+            row = {"error": f"ends its process with status {child.exitcode}", "load_s": None}
+    child.kill()
+    child.join()
+    return row
+
+
+def _child(answer: Connection, loader: Loader, path: Path, package_dirs: Sequence[Path]) -> None:
+    told = _Told()
+    logging.basicConfig(handlers=[told], level=logging.WARNING, force=True)
+    try:
+        row = loader(path, package_dirs)
+    except Exception as error:  # whatever a loader has for files that it does not take
+        kind = "" if isinstance(error, hs.InputError) else f"{type(error).__name__}: "
+        row = {"error": f"{kind}{error}".replace(str(path), path.name) or kind, "load_s": None}
+    answer.send({**row, "warnings": len(told.lines)})
+
+
+class _Told(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+def _load_here(path: Path, package_dirs: Sequence[Path]) -> Row:
+    begin, processor = time.perf_counter(), _processor_time()
+    world = hs.load_urdf(path, package_dirs, drives="all")
+    loaded, used = time.perf_counter() - begin, _processor_time() - processor
+    world.step(STEPS)
+    if not np.isfinite(world.q).all() or not np.isfinite(world.v).all():
+        raise ValueError(f"not finite after {STEPS} steps")
+    repairs = [str(one) for robot in world.scene.robots for one in getattr(robot, "repairs", ())]
+    steps = time.perf_counter() - begin - loaded
+    return {
+        "error": "",
+        "load_s": round(loaded, 3),
+        "load_processor_s": round(used, 3),
+        "steps_s": round(steps, 3),
+        "repairs": repairs,
+    }
+
+
+def _processor_time() -> float:
+    """Time that this process and those that it has started had a processor, s."""
+    return sum(
+        one.ru_utime + one.ru_stime
+        for one in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+
+
+def _load_in_drake(path: Path, package_dirs: Sequence[Path]) -> Row:
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
+    from pydrake.systems.framework import DiagramBuilder
+
+    builder = DiagramBuilder()
+    plant, _ = AddMultibodyPlantSceneGraph(builder, 1e-3)
+    parser = Parser(plant)
+    for folder in package_dirs:
+        parser.package_map().PopulateFromFolder(str(folder))
+    parser.AddModels(str(path))
+    plant.Finalize()
+    builder.Build()
+    return {"error": "", "load_s": None}
+
+
+def _load_in_mujoco(path: Path, package_dirs: Sequence[Path]) -> Row:
+    import mujoco
+
+    mujoco.MjModel.from_xml_path(str(path))
+    return {"error": "", "load_s": None}
+
+
+PEERS: dict[str, Loader] = {"drake": _load_in_drake, "mujoco": _load_in_mujoco}
+
+# --- what came of it
+
+
+def _table(rows: Iterable[Row]) -> Table:
+    table = Table("file", "loads, or why not", "warm load, s", "repaired")
+    for row in rows:
+        repairs = row.get("repairs") or []
+        seconds = "" if row["load_s"] is None else f"{row['load_s']:.2f}"
+        table.add_row(row["file"], row["error"] or "yes", seconds, str(len(repairs) or ""))
+    return table
+
+
+def _counts(rows: Sequence[Row]) -> dict[str, Any]:
+    loaded = [row for row in rows if not row["error"]]
+    counts = {
+        "files": len(rows),
+        "load": len(loaded),
+        "load_within_wanted": sum(row["load_s"] <= WANTED for row in loaded),
+        "load_within_wanted_of_processor": sum(row["load_processor_s"] <= WANTED for row in loaded),
+        "repaired": sum(bool(row["repairs"]) for row in loaded),
+        "slowest_warm_load_s": max((row["load_s"] for row in loaded), default=None),
+        "slowest_warm_load_processor_s": max((row["load_processor_s"] for row in loaded), default=None),
+    }
+    peers = [name for name in PEERS if rows and name in rows[0]]
+    return counts | {name: sum(not row[name] for row in rows) for name in peers}
+
+
+def _summary(rows: Sequence[Row]) -> Iterator[str]:
+    counts = _counts(rows)
+    yield (
+        f"{counts['load']} of {counts['files']} load, {counts['load_within_wanted']} of them within {WANTED:g} s, "
+        f"{counts['repaired']} of them repaired"
+    )
+    for name in PEERS:
+        if name in counts:
+            yield f"{name} loads {counts[name]}"
+
+
+if __name__ == "__main__":
+    main()
