@@ -212,7 +212,7 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         joints=tuple(replace(shown[name], commandable=name in commandable) for name in world.joint_names),
         grippers=tuple(
             ViewGripper(gripper.name, gripper.max_force, tuple(gripper.joints))
-            for gripper in world.scene.spec.grippers
+            for gripper in world.scene.grippers
         ),
         pullable=world.pullable_links if takes_commands else (),
         time_step=world.time_step,

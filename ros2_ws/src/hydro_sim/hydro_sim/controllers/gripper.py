@@ -12,7 +12,7 @@ from std_msgs.msg import Float64
 from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.hil.link import Action
 from hydro_sim.parameters import Parameters
-from hydro_sim_core.description.scene import GripperSpec
+from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 
@@ -99,14 +99,14 @@ class GripperController(Controller):
         Raises:
             InputError: It is no longer in the scene.
         """
-        for gripper in self._world.scene.spec.grippers:
+        for gripper in self._world.scene.grippers:
             if gripper.name == self._name:
                 return gripper
         raise InputError("gripper", f"'{self._name}'", "is no longer in the scene", "reset the simulation")
 
     @property
     def _present(self) -> bool:
-        return any(gripper.name == self._name for gripper in self._world.scene.spec.grippers)
+        return any(gripper.name == self._name for gripper in self._world.scene.grippers)
 
     # --- called in the executor's thread
 
