@@ -7,6 +7,7 @@ The knuckles turn about ``-y``; the finger tips turn back as much, so that the p
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 #: From knuckle to tip in the plane of the finger, and the pad's distance from the middle without that, m.
 R_X, R_Z, ROOM = 0.035, 0.045, 0.0075
@@ -105,3 +106,33 @@ def gripper_urdf(knuckle: str = "knuckle_joint", effort: float = EFFORT, extra: 
         + extra
         + "</robot>"
     )
+
+
+def block_urdf(size: float, mass: float) -> str:
+    """A rigid cube with its origin in the middle; lengths in m, mass in kg."""
+    inertia = mass * size**2 / 6.0
+    return (
+        f'<robot name="block"><link name="block"><inertial><mass value="{mass}"/><inertia ixx="{inertia}" '
+        f'iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
+        f'<box size="{size} {size} {size}"/></geometry></collision></link></robot>'
+    )
+
+
+SCENE = """name: hand
+time_step: 0.001
+gravity: [0, 0, -9.81]
+models:
+  - {name: hand, urdf: hand.urdf, drives: all, positions: {lift: -0.15}}
+  - {name: block, urdf: block.urdf, base: floating, pose: {xyz: [0.004, 0, 0.0249]}}
+environment:
+  - {name: ground, shape: {half_space: {}}, proximity: {compliance: rigid}}
+"""
+
+
+def write_scene(folder: Path, mass: float = 0.1) -> Path:
+    """Files of the gripper around a block of 50 mm that stands on the ground 4 mm beside the middle, and their scene."""
+    (folder / "hand.urdf").write_text(gripper_urdf())
+    (folder / "block.urdf").write_text(block_urdf(0.05, mass))
+    scene = folder / "hand.yaml"
+    scene.write_text(SCENE)
+    return scene
