@@ -64,7 +64,8 @@ class _Groups:
         return self._collected(name, ())
 
     def _collected(self, name: str, above: tuple[str, ...]) -> dict[str, None]:
-        element, found = self._groups[name], {}
+        element = self._groups[name]
+        found: dict[str, None] = {}
         for member in element.children("joint", "link", "chain", "group"):
             place = member.named(f"<{member.tag}> of group '{name}'")
             if member.tag == "group":

@@ -130,7 +130,7 @@ environment:
 
 
 def write_scene(folder: Path, mass: float = 0.1) -> Path:
-    """Files of the gripper around a block of 50 mm that stands on the ground 4 mm beside the middle, and their scene."""
+    """Files of the gripper above a block of 50 mm, 4 mm beside its middle on the ground, and of their scene."""
     (folder / "hand.urdf").write_text(gripper_urdf())
     (folder / "block.urdf").write_text(block_urdf(0.05, mass))
     scene = folder / "hand.yaml"
