@@ -128,7 +128,7 @@ def _bodies(world: World) -> list[Row]:
 
 
 def _joints(world: World) -> list[Row]:
-    gripper_of = {joint: gripper.name for gripper in world.scene.spec.grippers for joint in gripper.joints}
+    gripper_of = {joint: gripper.name for gripper in world.scene.grippers for joint in gripper.joints}
     drives = world.drives
     return [
         {

@@ -23,7 +23,7 @@ class DrivenJoint(NamedTuple):
 
 
 def described_joints(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> dict[str, DrivenJoint]:
-    """Joints that their description drives, and no actuator and no gripper of the scene, by name.
+    """Joints that their description drives, and no actuator and no gripper of the scene with gains, by name.
 
     A ``<ros2_control>`` block says which joints of a robot have a drive. Where a robot has none and its model says
     ``drives: all``, joints with an effort limit have one, or where no joint has any, those that have an end. Joints
@@ -35,7 +35,12 @@ def described_joints(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> dict[str
     """
     taken = {name for actuator in spec.actuators for name in actuator.joints}
     taken |= {name for gripper in spec.grippers for name in gripper.joints}
-    return {
+    without_gains = {name for gripper in spec.grippers if gripper.kp is None for name in gripper.joints}
+    joints = {joint.name: joint for robot in robots for joint in robot.joints}
+    linkages = {
+        name: DrivenJoint("position", joints[name].traits.coordinates[0].unit) for name in without_gains
+    }
+    return linkages | {
         joint.name: DrivenJoint(mode, joint.traits.coordinates[0].unit)
         for model, robot in zip(spec.models, robots, strict=True)
         for joint, mode in _driven(model, robot)

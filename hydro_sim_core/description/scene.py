@@ -12,11 +12,11 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from hydro_sim_core.arithmetic import sine_cosine
+from hydro_sim_core.description.scene_drives import ActuatorSpec, GripperSpec
 from hydro_sim_core.description.scene_fields import (
     COMMANDED,
     TWIST_MODES,
     Acceleration,
-    CommandMode,
     Flag,
     Fraction,
     LinkPair,
@@ -283,60 +283,6 @@ class ContactSettings(Section):
     )
     exclude: tuple[LinkPair, ...] = Field((), description="Pairs of links that never touch.")
     pairs: tuple[PairSpec, ...] = Field((), description="Contact laws of pairs of links.")
-
-
-class ActuatorSpec(Section):
-    """Drives of some joints; all have the same gains."""
-
-    joints: tuple[Name, ...] = Field(
-        min_length=1, description="Joints driven; of one with several coordinates joint/x and so on."
-    )
-    mode: CommandMode = Field("position", description="What a command means until another mode is commanded.")
-    kp: NonNegative = Field(0.0, description="Position gain.", json_schema_extra=unit("N m/rad or N/m"))
-    kd: NonNegative = Field(0.0, description="Velocity gain.", json_schema_extra=unit("N m s/rad or N s/m"))
-    effort_limit: Positive | None = Field(
-        None, description="Largest effort; without it, the URDF's.", json_schema_extra=unit("N m or N")
-    )
-
-    @model_validator(mode="after")
-    def _gains_fit_mode(self) -> ActuatorSpec:
-        if self.mode == "position" and self.kp == 0.0:
-            raise conflict("a position actuator without kp", "add kp above 0")
-        if self.mode == "velocity" and self.kd == 0.0:
-            raise conflict("a velocity actuator without kd", "add kd above 0")
-        return self
-
-
-class GripperSpec(Section):
-    """Fingers that close on something.
-
-    A finger with closing direction ``s`` that stands at ``q`` is open by ``s * (closed - q)``, and the gap
-    of the gripper is the sum over its fingers. Fingers may share a coordinate: a mimic joint is listed like
-    any other, and force, gains and opening are those of each finger all the same.
-    """
-
-    name: Name = Field(description="Unique name in the scene.")
-    joints: dict[Name, Literal[1, -1]] = Field(
-        min_length=1,
-        description="Prismatic joints, mimic joints too, with the sign of the direction that closes.",
-    )
-    closed: dict[Name, Number] = Field(
-        {}, description="Position of a joint when the gap is 0; 0 by default.", json_schema_extra=unit("m")
-    )
-    max_force: Positive = Field(description="Largest force a finger.", json_schema_extra=unit("N"))
-    kp: Positive = Field(description="Position gain a finger.", json_schema_extra=unit("N/m"))
-    kd: NonNegative = Field(description="Velocity gain a finger.", json_schema_extra=unit("N s/m"))
-
-    def gap(self, positions: dict[str, float]) -> float:
-        """Opening (m) at joint ``positions`` (m)."""
-        return sum(
-            sign * (self.closed.get(joint, 0.0) - positions[joint]) for joint, sign in self.joints.items()
-        )
-
-    def positions(self, gap: float) -> dict[str, float]:
-        """Position (m) of each joint when the fingers share ``gap`` (m) evenly."""
-        each = gap / len(self.joints)
-        return {joint: self.closed.get(joint, 0.0) - sign * each for joint, sign in self.joints.items()}
 
 
 class SquareSignal(Section):

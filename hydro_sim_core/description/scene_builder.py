@@ -14,16 +14,15 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.places import CallSite, call_site
 from hydro_sim_core.description.scene import (
-    ActuatorSpec,
     CommandSpec,
     ContactDefaults,
     ContactSettings,
     EnvironmentSpec,
-    GripperSpec,
     ModelSpec,
     PairSpec,
     SceneSpec,
 )
+from hydro_sim_core.description.scene_drives import ActuatorSpec, GripperSpec
 from hydro_sim_core.description.scene_loader import LoadedScene, complete_scene
 from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS
 from hydro_sim_core.description.scene_solver import SolverSettings
@@ -318,8 +317,8 @@ class SceneBuilder:
 
         Args:
             name: Unique in the scene.
-            joints: Prismatic joints, with the sign of their closing direction.
-            **values: ``max_force``, ``kp``, ``kd`` and ``closed``, as in a scene file.
+            joints: Prismatic joints, or the one that drives a linkage, with the sign of their closing direction.
+            **values: ``max_force``, ``kp``, ``kd``, ``closed`` and ``kind``, as in a scene file.
 
         Raises:
             InputError: A value does not fit. Joints are looked for by ``build``.

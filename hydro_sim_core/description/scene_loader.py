@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hydro_sim_core.description.described_drives import described_joints, initial_positions
+from hydro_sim_core.description.described_grippers import all_grippers
 from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
@@ -17,10 +20,10 @@ from hydro_sim_core.description.places import CallSite
 from hydro_sim_core.description.scene import (
     CommandSpec,
     EnvironmentSpec,
-    GripperSpec,
     ModelSpec,
     SceneSpec,
 )
+from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.scene_shapes import shape_spec
 from hydro_sim_core.description.spec import CollisionSpec, ContactLaw, JointSpec, PointSpec, RobotSpec
 from hydro_sim_core.description.urdf import load_robot, with_prefix
@@ -52,6 +55,11 @@ class LoadedScene:
         return (
             f"<LoadedScene '{spec.name}': {len(spec.models)} models, {len(spec.environment)} static shapes>"
         )
+
+    @cached_property
+    def grippers(self) -> tuple[GripperSpec, ...]:
+        """Grippers of the scene file, followed by those that the robots' descriptions have."""
+        return all_grippers(self.spec, self.robots)
 
     def with_(self, values: Mapping[str, Any]) -> LoadedScene:
         """A copy of the scene with other values; see ``overrides`` for paths.
@@ -256,10 +264,11 @@ def _instead(joint: JointSpec) -> str:
 def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -> None:
     """Check that every driven joint exists, can be driven and is driven once; fingers may share a coordinate."""
     drivers: dict[str, str] = {}
+    linkages = {f"grippers.{i}.joints" for i, gripper in enumerate(spec.grippers) if gripper.is_linkage}
     for where, name in _driven_joints(spec):
         if name not in joints:
             raise InputError(source, where, f"no joint '{name}' in the scene", did_you_mean(name, joints))
-        joint, is_finger = joints[name], where.startswith("grippers")
+        joint, is_finger = joints[name], where.startswith("grippers") and where not in linkages
         if name not in joint.coordinate_names or (joint.mimic is not None and not is_finger):
             kind = "mimic" if joint.mimic is not None else joint.type
             problem = f"the {kind} joint '{name}' cannot be driven"
@@ -269,6 +278,9 @@ def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -
             raise InputError(source, where, f"joint '{owner}' is driven by {drivers[owner]} too", "keep one")
         drivers[owner] = where
     for i, gripper in enumerate(spec.grippers):
+        if gripper.is_linkage:
+            _check_linkage(gripper, f"grippers.{i}.joints", joints, source)
+            continue
         _check_fingers(gripper, f"grippers.{i}", joints, source)
         _check_shared_coordinates(gripper, f"grippers.{i}.joints", joints, source)
 
@@ -294,12 +306,23 @@ def _check_fingers(gripper: GripperSpec, where: str, joints: dict[str, JointSpec
                 source,
                 f"{where}.joints.{name}",
                 f"a {joints[name].type} joint has no opening in metres",
-                "name prismatic joints, or drive it with an actuator",
+                "name prismatic joints, or write kind: linkage if this one drives all fingers",
             )
     for name in gripper.closed:
         if name not in gripper.joints:
             mend = did_you_mean(name, gripper.joints)
             raise InputError(source, f"{where}.closed.{name}", "is not a joint of the gripper", mend)
+
+
+def _check_linkage(gripper: GripperSpec, where: str, joints: dict[str, JointSpec], source: Path) -> None:
+    """Check that the joint of a linkage goes between two ends; that it is no mimic joint is known."""
+    (name,) = gripper.joints
+    limits = joints[name].limits
+    if not limits.lower < limits.upper or not math.isfinite(limits.upper - limits.lower):
+        problem = f"'{name}' has limits {limits.lower:g} … {limits.upper:g}, between which nothing closes"
+        raise InputError(
+            source, where, problem, "name a joint that is open at one limit and closed at the other"
+        )
 
 
 def _check_shared_coordinates(
@@ -325,7 +348,7 @@ def _ratio(joint: JointSpec) -> float:
 
 
 def _check_commands(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
-    grippers = {gripper.name for gripper in spec.grippers}
+    grippers = {gripper.name for gripper in all_grippers(spec, robots)}
     actuated = {name: (one.kp, one.kd) for one in spec.actuators for name in one.joints}
     actuated |= dict.fromkeys(described_joints(spec, robots), (1.0, 1.0))  # they have both gains
     led = [model.name for model in spec.models if model.base == "kinematic"]

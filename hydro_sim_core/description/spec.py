@@ -6,6 +6,7 @@ rad, masses in kg. ``X_PC`` is the (4, 4) pose of frame C in frame P.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -254,18 +255,35 @@ class PairLaw:
 
 
 @dataclass(frozen=True)
+class EndEffectorSpec:
+    """An end effector that an SRDF names.
+
+    Attributes:
+        name: Its name.
+        joints: Joints of its group, fixed ones and mimic joints too.
+        closed: Positions of joints (rad or m) in the group's state with ``close`` in its name; empty without one.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    closed: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class SrdfSpec:
-    """What an SRDF says about contact, as MoveIt reads it.
+    """What an SRDF says about contact and end effectors, as MoveIt reads it.
 
     Attributes:
         disabled: Pairs of links that do not touch, with the reason that the file gives for each.
         quiet: Links that touch nothing in the scene, but for pairs in ``enabled``.
         enabled: Pairs that touch although one of the two is quiet.
+        end_effectors: End effectors.
     """
 
     disabled: tuple[tuple[tuple[str, str], str], ...] = ()
     quiet: tuple[str, ...] = ()
     enabled: tuple[tuple[str, str], ...] = ()
+    end_effectors: tuple[EndEffectorSpec, ...] = ()
 
 
 @dataclass(frozen=True)

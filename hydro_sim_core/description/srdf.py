@@ -1,4 +1,4 @@
-"""Reader of SRDF files: which links of a robot do not touch, as MoveIt reads it.
+"""Reader of SRDF files: which links of a robot do not touch, and its end effectors, as MoveIt reads it.
 
 ``<disable_collisions link1 link2 reason>`` takes a pair out. ``<disable_default_collisions link>`` takes a link out of
 all contact, in which ``<enable_collisions link1 link2>`` lets a pair take part again; a pair that is disabled by name
@@ -17,6 +17,7 @@ from lxml import etree
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver, absolute
 from hydro_sim_core.description.spec import RobotSpec, SrdfSpec
+from hydro_sim_core.description.srdf_groups import read_end_effectors
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, read_bytes, tag_of
 from hydro_sim_core.errors import UnknownFormat, shortened
@@ -45,7 +46,7 @@ def read_srdf(
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     xacro_args: Mapping[str, object] | None = None,
 ) -> SrdfSpec:
-    """Read what an SRDF says about contact.
+    """Read what an SRDF says about contact and end effectors.
 
     Args:
         path: A ``.srdf`` or ``.xacro`` file.
@@ -54,7 +55,7 @@ def read_srdf(
         xacro_args: Arguments of a xacro file; those that it does not declare are left out.
 
     Raises:
-        InputError: The file is missing or malformed, is no SRDF, or names links that the robot does not have.
+        InputError: The file is missing or malformed, is no SRDF, or names links, joints or groups that there are not.
     """
     source = absolute(path)
     document = _read_document(source, package_dirs, xacro_args or {})
@@ -66,6 +67,7 @@ def read_srdf(
     name = root.text("name") or ""
     root.text("version")
     _refuse_contact_inside(root)
+    effectors = read_end_effectors(root, robot)
     for element in root.children(*_OF_PLANNING):
         element.ignore()
     _refuse_misspelt(root)
@@ -78,6 +80,7 @@ def read_srdf(
         disabled=tuple((links, reason) for _, links, reason in pairs["disable_collisions"]),
         quiet=tuple(link for _, link in quiet),
         enabled=tuple(links for _, links, _ in pairs["enable_collisions"]),
+        end_effectors=effectors,
     )
 
 

@@ -371,6 +371,14 @@ def with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
         disabled=tuple((pair(links), reason) for links, reason in robot.srdf.disabled),
         quiet=tuple(prefix + link for link in robot.srdf.quiet),
         enabled=tuple(map(pair, robot.srdf.enabled)),
+        end_effectors=tuple(
+            replace(
+                one,
+                joints=tuple(prefix + joint for joint in one.joints),
+                closed={prefix + joint: value for joint, value in one.closed.items()},
+            )
+            for one in robot.srdf.end_effectors
+        ),
     )
     return replace(
         robot,

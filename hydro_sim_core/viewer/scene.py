@@ -20,6 +20,7 @@ from hydro_sim_core.description import parse_robot
 from hydro_sim_core.description.joint_types import joint_types
 from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.spec import JointSpec, VisualSpec
 from hydro_sim_core.description.urdf import collisions_as_visuals
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -82,10 +83,11 @@ class ViewJoint:
 
 @dataclass(frozen=True)
 class ViewGripper:
-    """A gripper: ``max_force`` in N, ``joints`` that move its fingers."""
+    """A gripper: ``max_force`` in ``unit``, ``joints`` that move its fingers."""
 
     name: str
     max_force: float
+    unit: str
     joints: tuple[str, ...]
 
 
@@ -199,7 +201,13 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         for described in robot.joints
         for joint in _view_joints(described)
     }
-    fingers = world.gripper_joint_names
+    # Joints of linkages have a slider too: by its position a gripper opens again.
+    fingers = {
+        joint
+        for gripper in world.scene.grippers
+        if not gripper.is_linkage
+        for joint in world.gripper_joints(gripper.name)
+    }
     commandable = {
         name
         for name in world.actuated_joint_names
@@ -214,14 +222,20 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         ground=tuple(_row_by_row(item.X_LG) for item in environment if item.shape.kind == "half_space"),
         joints=tuple(replace(shown[name], commandable=name in commandable) for name in world.joint_names),
         grippers=tuple(
-            ViewGripper(gripper.name, gripper.max_force, tuple(gripper.joints))
-            for gripper in world.scene.spec.grippers
+            ViewGripper(
+                gripper.name, gripper.max_force, _unit_of_force(gripper, shown), tuple(gripper.joints)
+            )
+            for gripper in world.scene.grippers
         ),
         pullable=world.pullable_links if takes_commands else (),
         time_step=world.time_step,
         takes_commands=takes_commands,
         laws=_laws(world),
     )
+
+
+def _unit_of_force(gripper: GripperSpec, joints: Mapping[str, ViewJoint]) -> str:
+    return "N m" if any(joints[name].unit == "rad" for name in gripper.joints) else "N"
 
 
 def _laws(world: World) -> ViewLaws:

@@ -11,7 +11,8 @@ import yaml
 
 from hydro_sim_core.description import load_scene, load_scene_spec
 from hydro_sim_core.description.poses import pose
-from hydro_sim_core.description.scene import GripperSpec, SceneSpec, SignalSpec
+from hydro_sim_core.description.scene import SceneSpec, SignalSpec
+from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.spec import ProximitySpec
 from hydro_sim_core.errors import InputError
 from support.description.urdf_text import frame_pose, write_urdf

@@ -140,3 +140,16 @@ def test_silence_after_a_command_is_ended_by_the_policy(world):
     hand.step(300)
     assert world.joint_positions()[:2] == pytest.approx(there[:2], abs=1e-4)
     assert counted == ["gripper"]
+
+
+def test_a_move_closes_with_the_asked_force(hand):
+    """Short of its goal, however near: a real gripper closes with its force, where a spring would press with less."""
+    goal = hand.move(0.01, max_force=20.0)
+    hand.step(600)
+    gap = hand.gripper.spec.gap(dict(zip(hand.world.joint_names, hand.world.joint_positions(), strict=True)))
+    assert gap > 0.011
+    assert hand.world.grip_force() == pytest.approx(20.0, rel=0.02)
+    assert not goal.ends
+    hand.move(gap - 0.0015, max_force=20.0)
+    hand.step(300)
+    assert hand.world.grip_force() == pytest.approx(20.0, rel=0.02)

@@ -180,7 +180,12 @@ def test_the_message_of_a_scene_is_json_that_names_its_parts():
     assert not joints["left_finger_joint"]["commandable"]
     assert joints["joint_7"]["commandable"]
     assert message["grippers"] == [
-        {"name": "gripper", "max_force": 80.0, "joints": ["left_finger_joint", "right_finger_joint"]}
+        {
+            "name": "gripper",
+            "max_force": 80.0,
+            "unit": "N",
+            "joints": ["left_finger_joint", "right_finger_joint"],
+        }
     ]
     assert message["scale"]["maximum"] == 20e3
     assert message["scale"]["colours"] == SCALE.table().tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hydro_sim_core.description.scene import GripperSpec
+from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.dynamics import Assembly, ScalarJoint
 
 

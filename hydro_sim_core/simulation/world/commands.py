@@ -8,10 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
     contact_efforts,
+    coordinate_efforts,
     record_contacts,
 )
 from hydro_sim_core.simulation.world.drives import CommandMode, JointCommand, Values
@@ -120,6 +122,7 @@ class WorldCommands(WorldParts):
     def grip_force(self, name: str | None = None) -> float:
         """Mean contact force per finger along its closing direction over the last step, N.
 
+        Of a linkage it is the effort at its joint that balances what the fingers press on, N m or N.
         The fingers may touch several things, and each other: ``grip_forces_on`` tells them apart.
         """
         return self.grip_force_of(record_contacts(self._built.model, self._scratch), name)
@@ -137,7 +140,10 @@ class WorldCommands(WorldParts):
 
     def grip_forces_of(self, record: ContactRecord, name: str | None = None) -> dict[str, float]:
         """The same in a record of contacts, N."""
-        fingers = self._drives.gripper(name).joints
+        gripper = self._drives.gripper(name)
+        if gripper.is_linkage:
+            return self._linkage_forces(record, gripper)
+        fingers = gripper.joints
         model, colliders = self._built.model, self._built.colliders
         forces: dict[str, float] = {}
         for joint, sign in fingers.items():
@@ -149,3 +155,23 @@ class WorldCommands(WorldParts):
                 # A held object pushes a finger open, against its closing direction.
                 forces[other] = forces.get(other, 0.0) - sign * float(efforts[p]) / len(fingers)
         return forces
+
+    def _linkage_forces(self, record: ContactRecord, gripper: GripperSpec) -> dict[str, float]:
+        model, colliders, assembly = self._built.model, self._built.colliders, self._built.assembly
+        ((name, sign),) = gripper.joints.items()
+        (driving,) = (joint for joint in assembly.scalar_joints if joint.name == name)
+        moved = [joint.body for joint in assembly.scalar_joints if joint.v_index == driving.v_index]
+        efforts = coordinate_efforts(record, model, moved)
+        forces: dict[str, float] = {}
+        for p in np.flatnonzero(efforts):
+            a, b = model.pairs[record.pair[p]]
+            other = colliders[b if self._carries(moved, int(model.geometry_body[a])) else a].link
+            forces[other] = forces.get(other, 0.0) - sign * float(efforts[p])
+        return forces
+
+    def _carries(self, moved: Sequence[int], body: int) -> bool:
+        """Whether one of the bodies ``moved`` is, or carries, a body."""
+        parent = self._built.model.tree.parent
+        while body >= 0 and body not in moved:
+            body = int(parent[body])
+        return body >= 0

@@ -164,15 +164,37 @@ def _links(model: Model, colliders: Sequence[Collider], pair: int) -> tuple[str,
 
 def contact_efforts(record: ContactRecord, model: Model, body: int) -> Array:
     """Generalised force (P,) of each contact on a body alone along its joint, N for a prismatic joint."""
-    # The motion subspace of a mimic joint is a unit of its master's motion, not of its own.
-    axis = record.joint_axis[body] / model.tree.q_scale[body]
     bodies = model.geometry_body[model.pairs[record.pair]]
     on_body = (bodies[:, 1] == body) * 1.0 - (bodies[:, 0] == body)
+    # The motion subspace of a mimic joint is a unit of its master's motion, not of its own.
+    return _efforts(record, on_body, record.joint_axis[body] / model.tree.q_scale[body])
+
+
+def coordinate_efforts(record: ContactRecord, model: Model, moved: Sequence[int]) -> Array:
+    """Generalised force (P,) of each contact along the coordinate with which the bodies ``moved`` move, N m or N.
+
+    It is that at the joint which theirs mimic; contacts on what they carry count too.
+    """
+    bodies = model.geometry_body[model.pairs[record.pair]]
+    efforts = np.zeros(len(record.pair))
+    for body in moved:
+        carried = [body]
+        for other in range(body + 1, len(model.tree.parent)):  # parents come first
+            if model.tree.parent[other] in carried:
+                carried.append(other)
+        on_body = np.isin(bodies[:, 1], carried) * 1.0 - np.isin(bodies[:, 0], carried)
+        efforts += _efforts(record, on_body, record.joint_axis[body])
+    return efforts
+
+
+def _efforts(record: ContactRecord, on_body: Array, axis: Array) -> Array:
+    """Power (P,) of each contact, with sign ``on_body`` (P,), at the twist ``axis`` (6,) about the world's origin."""
     if not on_body.any():
         return on_body
     # The moment about the origin: a x . (p x f) = f . (a x) x p.
     (wx, wy, wz), (x, y, z) = axis[:3], reference_points(record).T
     turn = np.array([wy * z - wz * y, wz * x - wx * z, wx * y - wy * x])
-    return on_body * (
+    efforts: Array = on_body * (
         record.wrench[:, :3] @ axis[:3] + ((turn.T + axis[3:]) * record.wrench[:, 3:]).sum(axis=1)
     )
+    return efforts

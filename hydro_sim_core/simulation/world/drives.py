@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.scene import ActuatorSpec, GripperSpec
+from hydro_sim_core.description.scene_drives import ActuatorSpec, GripperSpec
 from hydro_sim_core.dynamics import Assembly
 from hydro_sim_core.errors import InputError, excerpt, shortened
 from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
-from hydro_sim_core.simulation.assembly.fingers import finger_groups
+from hydro_sim_core.simulation.assembly.fingers import FingerGroup, finger_groups
 from hydro_sim_core.simulation.stepping.model import Drives, copied, make_drives
 
 Array = NDArray[np.float64]
@@ -24,6 +24,8 @@ CommandMode = Literal["position", "velocity", "effort"]
 Values = Sequence[float] | Array | Mapping[str, float]
 
 _SOURCE = "command"
+#: Distance of a finger from its target at which a given largest force is reached, m; of a linkage a share of its range.
+_FORCE_WITHIN, _EFFORT_WITHIN = 5e-4, 5e-3
 
 
 class JointCommand(NamedTuple):
@@ -93,8 +95,9 @@ class DriveBank:
             self._mode[name] = drive.mode
         for gripper in grippers:
             for group in self._fingers[gripper.name]:
-                kp, kd = gripper.kp * group.stiffness, gripper.kd * group.stiffness
+                kp, kd = self._gains_of(gripper, group)
                 self._set_gains(group.master, kp, kd, gripper.max_force * abs(group.closing))
+                self._mode[group.master] = "position" if gripper.is_linkage else "effort"
         self._limit = {name: float(self.arrays.limit[i]) for name, i in own.items()}
 
     def copy(self) -> DriveBank:
@@ -107,6 +110,12 @@ class DriveBank:
         self._kp[joint], self._kd[joint] = kp, kd
         if limit is not None:
             self.arrays.limit[self._velocity_of[joint]] = limit
+
+    def _gains_of(self, gripper: GripperSpec, group: FingerGroup) -> tuple[float, float]:
+        """Gains of the drive that moves some fingers; those that follow from inertia are set already."""
+        if gripper.kp is None or gripper.kd is None:
+            return self._kp[group.master], self._kd[group.master]
+        return gripper.kp * group.stiffness, gripper.kd * group.stiffness
 
     @property
     def gripper_names(self) -> tuple[str, ...]:
@@ -247,12 +256,21 @@ class DriveBank:
         ]
         return (*commands, *held)
 
-    def _write(self, name: str, command: JointCommand, limit: float | None = None) -> None:
-        """Write a command to a drive; ``limit`` restricts its effort further than its own limit."""
+    def _write(
+        self, name: str, command: JointCommand, limit: float | None = None, stiffer: float = 1.0
+    ) -> None:
+        """Write a command to a drive.
+
+        Args:
+            name: The joint.
+            command: The command.
+            limit: Restricts its effort further than its own limit, N m or N.
+            stiffer: Ratio of its stiffness to the position gain; its damping ratio stays.
+        """
         self.writes += 1
         i, drives, (position, velocity, effort) = self._velocity_of[name], self.arrays, command
-        drives.kp[i] = 0.0 if position is None else self._kp[name]
-        drives.kd[i] = 0.0 if position is None and velocity is None else self._kd[name]
+        drives.kp[i] = 0.0 if position is None else self._kp[name] * stiffer
+        drives.kd[i] = 0.0 if position is None and velocity is None else self._kd[name] * math.sqrt(stiffer)
         drives.q_target[i] = position or 0.0
         # With a target above its speed limit, a drive would not brake a load that drives it beyond the limit.
         drives.v_target[i] = max(-self._speed[name], min(velocity or 0.0, self._speed[name]))
@@ -352,9 +370,10 @@ class DriveBank:
 
         Args:
             name: Gripper; the only one by default.
-            force: Closing force per finger, N, not negative.
-            position: Gap between the fingers, m.
-            max_force: Largest force per finger on the way to ``position``, N; the gripper's own by default.
+            force: Closing force per finger, N, not negative; of a linkage the effort at its joint, N m or N.
+            position: Gap between the fingers, m; of a linkage the position of its joint, rad or m.
+            max_force: Force with which the gripper moves to ``position`` and presses on what is in its way, as
+                ``force``. By default the stiffness decides, up to the gripper's own force.
 
         Raises:
             InputError: Unknown gripper, neither or both of force and position, NaN, or out of range.
@@ -366,8 +385,25 @@ class DriveBank:
             if force is not None:
                 self._write(group.master, JointCommand(effort=group.closing * float(force)))
             else:
-                limit = None if max_force is None else float(max_force) * abs(group.closing)
-                self._write(group.master, JointCommand(position=gap[group.master]), limit)
+                limit, stiffer = self._limited(gripper, group, max_force)
+                self._write(group.master, JointCommand(position=gap[group.master]), limit, stiffer)
+
+    def _limited(
+        self, gripper: GripperSpec, group: FingerGroup, max_force: float | None
+    ) -> tuple[float | None, float]:
+        """Largest effort and stiffness, as for ``_write``, with which a gripper presses by ``max_force``.
+
+        The drive of a real gripper goes on until its force is reached. So does this one, by being as stiff as that
+        takes a little before the target.
+        """
+        if max_force is None:
+            return None, 1.0
+        limit = float(max_force) * abs(group.closing)
+        if gripper.kp is not None and not gripper.is_linkage:
+            return limit, max(1.0, float(max_force) / (gripper.kp * _FORCE_WITHIN))
+        travel = self._upper[group.master] - self._lower[group.master]
+        stiffness = self._kp[group.master]
+        return limit, max(1.0, limit / (stiffness * _EFFORT_WITHIN * travel))
 
 
 def _mode(mode: str) -> CommandMode:

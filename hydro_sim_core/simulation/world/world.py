@@ -111,7 +111,7 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
             if model.base == "kinematic"
         }
         described = described_drives(described_joints(spec, scene.robots), assembly, self._built.q0)
-        self._drives = DriveBank(assembly, spec.actuators, described, spec.grippers, led)
+        self._drives = DriveBank(assembly, spec.actuators, described, scene.grippers, led)
         self.actuated_joint_names = self._drives.joint_names
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
@@ -379,7 +379,7 @@ def _build(scene: LoadedScene, like: World | None) -> BuiltModel:
         margin_rule,
         scene.start_positions,
         scene.source,
-        [tuple(gripper.joints) for gripper in spec.grippers],
+        [tuple(gripper.joints) for gripper in scene.grippers],
         compensated_coordinates(spec, scene.robots),
         like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
     )

@@ -96,8 +96,8 @@ export class Panel {
     return new Slider(options, (position) => this._send({ type: "joint", name, position }));
   }
 
-  _gripSlider({ name, max_force: upper }, enabled) {
-    const options = { label: name, unit: "N", lower: 0, upper, digits: 1, enabled };
+  _gripSlider({ name, max_force: upper, unit }, enabled) {
+    const options = { label: name, unit, lower: 0, upper, digits: unit === "N" ? 1 : 2, enabled };
     return new Slider(options, (force) => this._send({ type: "grip", name, force }));
   }
 }

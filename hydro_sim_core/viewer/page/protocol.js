@@ -9,7 +9,7 @@
  * @property {{link: number, mesh: string, X_LV: number[], rgba: number[], gloss: number}[]} visuals
  * @property {{X_WG: number[]}[]} ground Half spaces.
  * @property {Joint[]} joints
- * @property {{name: string, max_force: number, joints: string[]}[]} grippers
+ * @property {{name: string, max_force: number, unit: string, joints: string[]}[]} grippers
  * @property {{name: string, maximum: number, unit: [string, number], colours: number[][]}} scale Pa; unit and its size in Pa.
  * @property {string[]} pullable Links that forces move.
  * @property {number} time_step

@@ -1,8 +1,13 @@
-"""Gripper controller: forces and openings on topics, and moves as goals that end at the opening or a held object."""
+"""Gripper controller: forces and openings on topics, and moves as goals that end at the opening or a held object.
+
+What is said of openings (m) and forces a finger (N) holds for linkages too: they have the position (rad or m) and the
+effort (N m or N) of the joint that drives them, and move no faster than the speed limit of that joint.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,8 +17,9 @@ from std_msgs.msg import Float64
 from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.hil.link import Action
 from hydro_sim.parameters import Parameters
-from hydro_sim_core.description.scene import GripperSpec
+from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.state import topic_token
 from hydro_sim_core.simulation import World
 
 #: Simulated time between two reports of progress, s; the default of ros2_control's gripper controllers.
@@ -56,8 +62,10 @@ class Goal(Protocol):
 @dataclass(eq=False)
 class _Move:
     gap: float
-    goal: Goal
+    max_force: float | None
+    goal: Goal | None
     moved_at: float
+    commanded: float
     told_at: float = -math.inf
 
 
@@ -99,14 +107,14 @@ class GripperController(Controller):
         Raises:
             InputError: It is no longer in the scene.
         """
-        for gripper in self._world.scene.spec.grippers:
+        for gripper in self._world.scene.grippers:
             if gripper.name == self._name:
                 return gripper
         raise InputError("gripper", f"'{self._name}'", "is no longer in the scene", "reset the simulation")
 
     @property
     def _present(self) -> bool:
-        return any(gripper.name == self._name for gripper in self._world.scene.spec.grippers)
+        return any(gripper.name == self._name for gripper in self._world.scene.grippers)
 
     # --- called in the executor's thread
 
@@ -116,6 +124,8 @@ class GripperController(Controller):
         def check(message: Float64) -> Action:
             command = {quantity: message.data}
             self._world.check_gripper(self._name, **command)
+            if quantity == "position" and self.spec.is_linkage:
+                return lambda world: self.move(world, message.data, None, None)
             return lambda world: self._apply(world, command)
 
         return check
@@ -136,10 +146,17 @@ class GripperController(Controller):
 
     # --- called in the stepping thread
 
-    def move(self, world: World, gap: float, max_force: float | None, goal: Goal) -> None:
+    def move(self, world: World, gap: float, max_force: float | None, goal: Goal | None) -> None:
         """Open or close to a gap; arguments as ``check_move`` returns them."""
-        self._apply(world, {"position": gap, "max_force": max_force})
-        self._move = _Move(gap, goal, world.time)
+        start = self._place(world) if self.spec.is_linkage else gap
+        self._apply(world, {"position": start, "max_force": max_force})
+        self._move = _Move(gap, max_force, goal, world.time, start)
+
+    def _place(self, world: World) -> float:
+        """Position of a linkage's joint, within its limits, rad or m."""
+        (joint,) = self.spec.joints
+        lower, upper = (limits[world.joint_names.index(joint)] for limits in world.joint_limits())
+        return float(min(max(_Fingers(self.spec, world).gap, lower), upper))
 
     def cancel(self, world: World, goal: Goal) -> None:
         """Hold the present opening."""
@@ -165,23 +182,36 @@ class GripperController(Controller):
         if self._move is not None:
             move, self._move = self._move, None
             self._ended_at = world.time
-            move.goal.finish(outcome, self._state(world, **how))
+            if move.goal is not None:
+                move.goal.finish(outcome, self._state(world, **how))
 
     def advance(self, world: World) -> None:
         """End a move that has reached its goal or an obstacle."""
         move, p = self._move, self._parameters
         if move is None:
             return
+        self._approach(move, world)
         fingers = _Fingers(self.spec, world)
         if abs(fingers.speed) > p.gripper_stall_velocity:
             move.moved_at = world.time
         if abs(fingers.gap - move.gap) < p.gripper_goal_tolerance:
             self._end("succeeded", world, reached_goal=True)
         elif world.time - move.moved_at > p.gripper_stall_timeout:
+            world.set_gripper(self._name, position=move.gap, max_force=move.max_force)
             self._end("succeeded" if p.gripper_allow_stalling else "aborted", world, stalled=True)
-        elif world.time - move.told_at >= FEEDBACK_PERIOD * (1.0 - 1e-9):
+        elif move.goal is not None and world.time - move.told_at >= FEEDBACK_PERIOD * (1.0 - 1e-9):
             move.told_at = world.time
             move.goal.tell(self._state(world))
+
+    def _approach(self, move: _Move, world: World) -> None:
+        """Bring the target of a linkage nearer to the end of its move, at the speed limit of its joint."""
+        if move.commanded == move.gap:
+            return
+        (joint,) = self.spec.joints
+        step = float(world.joint_velocity_limits()[world.joint_names.index(joint)]) * world.time_step
+        left = move.gap - move.commanded
+        move.commanded = move.gap if abs(left) <= step else move.commanded + math.copysign(step, left)
+        world.set_gripper(self._name, position=move.commanded, max_force=move.max_force)
 
     def _state(self, world: World, stalled: bool = False, reached_goal: bool = False) -> GripperState:
         fingers = _Fingers(self.spec, world)
@@ -203,12 +233,20 @@ class GripperController(Controller):
 
 
 def gripper_interface(world: World, name: str) -> str:
-    """Name of a gripper in topics and reports; the only gripper has the same name in all scenes."""
-    return "gripper" if len(world.gripper_names) == 1 else name
+    """Name of a gripper in topics and reports.
+
+    The only one with fingers is called ``gripper`` in all scenes; a linkage has its own name, by which its driver's
+    controller is called too.
+    """
+    linkages = {gripper.name: gripper.is_linkage for gripper in world.scene.grippers}
+    is_only_one = list(linkages.values()).count(False) == 1
+    if not linkages[name] and is_only_one and (name == "gripper" or "gripper" not in linkages):
+        return "gripper"
+    return "/".join(topic_token(part) for part in re.split("/+", name.strip("/")))
 
 
 class _Fingers:
-    """The fingers of a gripper: joints, positions (m), velocities (m/s), gap (m) and its rate (m/s)."""
+    """The fingers of a gripper: joints, positions (m), velocities (m/s), gap (m) and the speed of closing (m/s)."""
 
     def __init__(self, spec: GripperSpec, world: World) -> None:
         positions = dict(zip(world.joint_names, world.joint_positions().tolist(), strict=True))
@@ -217,4 +255,4 @@ class _Fingers:
         self.positions = tuple(positions[joint] for joint in self.joints)
         self.velocities = tuple(velocities[joint] for joint in self.joints)
         self.gap = spec.gap(positions)
-        self.speed = -sum(sign * velocities[joint] for joint, sign in spec.joints.items())
+        self.speed = sum(sign * velocities[joint] for joint, sign in spec.joints.items())

@@ -36,7 +36,10 @@ class GripperGoal:
 
 
 class GripperCommandGoals:
-    """GripperCommand: ``position`` is the opening (m), ``max_effort`` the largest force per finger (N, 0 for any)."""
+    """GripperCommand: ``position`` is the opening (m), ``max_effort`` the force per finger (N, 0 for its largest).
+
+    Of a linkage they are the position (rad or m) and the effort (N m or N) of the joint that drives it.
+    """
 
     def __init__(self, controller: GripperController) -> None:
         self._controller = controller
@@ -73,7 +76,10 @@ def _fields(state: GripperState) -> dict[str, Any]:
 
 
 class ParallelGripperCommandGoals:
-    """ParallelGripperCommand: positions of finger joints (m), or without names one opening (m)."""
+    """ParallelGripperCommand: positions of finger joints (m), or without names one opening (m).
+
+    Of a linkage it is the position of the joint that drives it (rad or m), with its name or without.
+    """
 
     def __init__(self, controller: GripperController) -> None:
         self._controller = controller
@@ -99,6 +105,8 @@ class ParallelGripperCommandGoals:
             if joint not in spec.joints:
                 problem = f"'{joint}' is no finger of '{spec.name}'"
                 raise InputError(_SOURCE, "command.name", problem, f"use {', '.join(spec.joints)}")
+        if spec.is_linkage:
+            return spec.gap(positions)
         openings = [spec.joints[joint] * (spec.closed.get(joint, 0.0) - q) for joint, q in positions.items()]
         return sum(openings) / len(openings) * len(spec.joints)
 
