@@ -64,6 +64,16 @@ def test_drives_do_not_ring(tmp_path):
     assert most < target + 0.05 * 0.02
 
 
+def test_dry_friction_holds_no_joint_far_from_its_goal(tmp_path):
+    """Public descriptions give wrists 1 N m of it, which gains from their inertia would leave 5 mrad off."""
+    scene = scene_of_arm(tmp_path, ros2_control=True).scene
+    world = hs.World(scene.with_({"models.arm.joints.joint_7.friction": 1.0}))
+    target = world.q[6] + 0.3
+    world.set_command({"joint_7": float(target)}, "position")
+    world.step(1000)
+    assert 1e-4 < abs(world.q[6] - target) < 5.1e-4
+
+
 @pytest.mark.parametrize(("ros2_control", "model"), [(False, {}), (True, {"drives": "none"})])
 def test_without_a_description_or_where_it_does_not_count_joints_are_free(tmp_path, ros2_control, model):
     assert drift(scene_of_arm(tmp_path, ros2_control, **model)) > 1e-2

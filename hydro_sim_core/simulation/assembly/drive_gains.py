@@ -18,6 +18,9 @@ BANDWIDTH = 30.0
 #: Distance from its target at which a drive gives its whole effort at the latest, rad and m: light joints, such as
 #: wrists, would else yield to whatever the hand carries.
 REACH = {"rad": 0.1, "m": 0.02}
+#: Distance from its target at which dry friction may hold a joint at rest, rad and m. Controllers of real joints
+#: integrate it away.
+STUCK = {"rad": 5e-4, "m": 5e-5}
 #: Postures that are looked at for that inertia, beside the one at the start.
 POSTURES = 64
 
@@ -44,7 +47,7 @@ def described_drives(
     """Drives of joints, critically damped with the most inertia that each moves.
 
     The stiffness is ``M w^2`` with the bandwidth ``w``, or more where the effort limit is to be reached within
-    ``REACH``; the damping is ``2 sqrt(kp M)``. The step takes both implicitly, so that they are stable at any length.
+    ``REACH``, or where dry friction would else hold the joint farther than ``STUCK`` from where it shall be; the damping is ``2 sqrt(kp M)``. The step takes both implicitly, so that they are stable at any length.
 
     Args:
         joints: The joints by name.
@@ -63,6 +66,7 @@ def described_drives(
         kp = M * BANDWIDTH**2
         if math.isfinite(limit):
             kp = max(kp, limit / REACH[joint.unit])
+        kp = max(kp, float(assembly.tree.friction[i]) / STUCK[joint.unit])
         drives[name] = JointDrive(joint.mode, kp, 2.0 * math.sqrt(kp * M), limit)
     return drives
 
