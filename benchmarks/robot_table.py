@@ -210,7 +210,10 @@ def _free_ways(world: World) -> dict[str, float]:
     joints = {joint.name: joint for robot in world.scene.robots for joint in robot.joints}
     positions = dict(zip(world.joint_names, world.joint_positions().tolist(), strict=True))
     ends = zip(world.joint_names, *(limits.tolist() for limits in world.joint_limits()), strict=True)
-    room = {name: (lower - positions[name], upper - positions[name]) for name, lower, upper in ends}
+    room = {
+        name: tuple(np.clip([lower - positions[name], upper - positions[name]], -math.pi, math.pi))
+        for name, lower, upper in ends
+    }
     generator = np.random.default_rng(1)
     least: tuple[int, dict[str, float]] | None = None
     for _ in range(DRAWS):

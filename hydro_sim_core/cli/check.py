@@ -70,7 +70,7 @@ def check(
 ) -> None:
     """Load a scene and print its contents, without running it."""
     report = files_to_write(out, overwrite, {"report": REPORT}, json, repaired).get("report")
-    if repaired is not None and Path(scene).suffix not in ROBOT_SUFFIXES:
+    if repaired is not None and Path(scene).suffix.lower() not in ROBOT_SUFFIXES:
         raise InputError(scene, "--repaired", "for robot files only", "check the URDF files of its models")
     console = output.make_console(report)
     world = opened(scene, package_dir, xacro_arg, srdf, setting, console, repair=repair)

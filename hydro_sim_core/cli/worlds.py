@@ -38,7 +38,7 @@ def tell_of_rest(world: World, scene: str, console: Console) -> None:
     """Say that nothing can move, where that is so, and how it would."""
     if len(world.velocity_names):
         return
-    if Path(scene).suffix in ROBOT_SUFFIXES:
+    if Path(scene).suffix.lower() in ROBOT_SUFFIXES:
         what = "it has neither joints that move nor a mass, so it is welded to the world"
         mend = "give a link an <inertial> to let it fall"
     else:

@@ -76,7 +76,7 @@ def open_world(
         InputError: There is no such file or scene, it is invalid, or options for robots are given for a scene.
     """
     path = Path(scene)
-    if path.suffix in ROBOT_SUFFIXES:
+    if path.suffix.lower() in ROBOT_SUFFIXES:
         return _lone_robot(path, robot, values or {})
     if robot != RobotOptions():
         usual = vars(RobotOptions())

@@ -34,7 +34,7 @@ def rviz_config(scene: str, namespace: str = "") -> str:
     Raises:
         InputError: The scene is invalid.
     """
-    loaded = scene_of_robot(scene) if Path(scene).suffix in _ROBOT_SUFFIXES else find_scene(scene)
+    loaded = scene_of_robot(scene) if Path(scene).suffix.lower() in _ROBOT_SUFFIXES else find_scene(scene)
     focus = focus_of(loaded)
     config = yaml.safe_load((assets.folder("config") / "rviz" / "hydro_sim.rviz").read_text())
     manager = config["Visualization Manager"]
