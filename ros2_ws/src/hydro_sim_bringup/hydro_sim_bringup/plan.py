@@ -265,7 +265,7 @@ def _covered_models(scene: str, description: Path) -> tuple[str, ...]:
 
 
 def _models_of(scene: str) -> Iterable[tuple[str, RobotSpec]]:
-    if Path(scene).suffix in _ROBOT_SUFFIXES:
+    if Path(scene).suffix.lower() in _ROBOT_SUFFIXES:
         robot = load_robot(scene)
         return [(robot.name, robot)]
     loaded = load_scene(scene)

@@ -45,7 +45,7 @@ def plan_robot(
         file = resolver.find_package(description_package, "description_package") / description_file
     if not file.is_file():
         raise InputError(_SOURCE, "description_file", f"'{file}' is no file", "correct the path")
-    if file.suffix not in (".urdf", ".xacro"):
+    if file.suffix.lower() not in (".urdf", ".xacro"):
         raise InputError(
             _SOURCE, "description_file", f"'{file}' is no robot file", "name a .urdf or .xacro file"
         )
