@@ -328,7 +328,12 @@ def _srdf_of(robot: XmlElement, resolver: PackageResolver, given: Path | None) -
 
 def _warn_of_frames(robot: XmlElement, links: Iterable[LinkSpec], source: Path) -> None:
     written = {raw.text("name") for raw in robot.children("link") if raw.child("inertial") is not None}
-    frames = [link.name for link in links if link.inertial is None and link.name in written]
+    repaired = {repair.element.partition(",")[0] for repair in robot.document.repairs.done}
+    frames = [
+        link.name
+        for link in links
+        if link.inertial is None and link.name in written and f"link '{link.name}'" not in repaired
+    ]
     if frames:
         _LOG.warning(
             "%s: links of mass 0 are taken for frames: %s; remove their <inertial>", source, ", ".join(frames)
