@@ -135,7 +135,7 @@ def read_materials(robot: XmlElement) -> dict[str, Material]:
             raise material.error(f"a second material '{name}' of another look", "give it another name")
     for link in robot.children("link"):
         for visual in link.children("visual"):
-            inline = _material_of(visual)
+            inline = next(visual.children("material"), None)
             inline_name = None if inline is None else inline.text("name")
             if inline is not None and inline_name and _is_defined(inline):
                 materials.setdefault(inline_name, _read_look(inline))
