@@ -1,4 +1,4 @@
-"""Links that joints move and that have no mass get some when a world is made, where its tree is known."""
+"""Repairs that only a world can tell the need of: masses for what moves none, and mesh files that hold nothing."""
 
 from __future__ import annotations
 
@@ -98,13 +98,32 @@ def test_strict_refuses_and_silent_is_silent(tmp_path, caplog):
 
 def test_scenes_say_for_each_model_whether_it_is_repaired(tmp_path):
     write_urdf(tmp_path, link("base"), link("wheel", BOX), joint("a", "base", "wheel"))
-    scene = "name: two\nmodels:\n- {name: one, urdf: test.urdf, prefix: l_}\n- {name: other, urdf: test.urdf, repair: %s}\n"
+    scene = "name: two\nmodels:\n- {name: one, urdf: test.urdf, prefix: l_}\n"
+    scene += "- {name: other, urdf: test.urdf, repair: %s}\n"
     (tmp_path / "scene.yaml").write_text(scene % "silent")
     world = hs.load_scene(tmp_path / "scene.yaml")
     assert inertial_of(world, "l_wheel").mass == inertial_of(world, "wheel").mass == pytest.approx(6.0)
     (tmp_path / "scene.yaml").write_text(scene % "strict")
     with pytest.raises(hs.InputError, match="link 'wheel': joint 'a' moves no inertia"):
         hs.load_scene(tmp_path / "scene.yaml")
+
+
+def test_a_collision_mesh_that_holds_nothing_is_left_out(tmp_path):
+    """Of two shapes in one line of the file the other one stays."""
+    (tmp_path / "nothing.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 0 0\nf 1 2 3\n")
+    mesh = '<collision><geometry><mesh filename="nothing.obj"/></geometry></collision>'
+    path = write_urdf(
+        tmp_path, link("base", mesh, BOX), link("wheel", inertial(1, 1, 1, 1)), joint("a", "base", "wheel")
+    )
+    with pytest.raises(hs.InputError, match=r"link 'base', <collision>, line 2: .*nothing\.obj: has "):
+        hs.load_urdf(path, repair="strict")
+    world = hs.load_urdf(path)
+    (robot,) = world.scene.robots
+    assert [one.shape.kind for one in robot.links[0].collisions] == ["box"]
+    (repair,) = robot.repairs
+    assert (repair.element, repair.became) == ("link 'base', <collision>, line 2", "left it out")
+    assert call("check", path, "--repaired", tmp_path / "whole.urdf").exit_code == 0
+    assert hs.load_urdf(tmp_path / "whole.urdf", repair="strict").scene.robots[0].links[0].collisions
 
 
 def test_a_massless_body_that_floats_gets_a_mass(tmp_path):
