@@ -8,6 +8,7 @@ cache on disk. With ``--peers`` the loaders of Drake and MuJoCo try the same fil
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import multiprocessing
 import resource
@@ -42,7 +43,7 @@ def main() -> None:
     files = sorted(path for path in arguments.folder.rglob("*.urdf") if arguments.match in str(path))
     hs.load_scene("drop_box").step()  # the children begin with the kernels
     import_module("scipy.spatial")
-    rows = list(_tried(files, arguments))
+    rows = list(_tried(files, arguments, _kept(arguments)))
     console = Console(width=200)
     console.print(_table(rows))
     for line in _summary(rows):
@@ -57,13 +58,32 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--match", default="", help="only files whose path holds this")
     parser.add_argument("--jobs", type=int, default=1, help="files at a time")
     parser.add_argument("--limit", type=float, default=60.0, help="longest load and steps, s")
+    parser.add_argument(
+        "--keep", type=Path, help="result of an earlier run, whose files that loaded in time count"
+    )
     parser.add_argument("--peers", action="store_true", help="try Drake and MuJoCo too")
     return parser.parse_args()
 
 
-def _tried(files: Sequence[Path], arguments: argparse.Namespace) -> Iterator[Row]:
+def _kept(arguments: argparse.Namespace) -> dict[str, Row]:
+    """Rows of an earlier run that need no other try."""
+    if arguments.keep is None:
+        return {}
+    rows = json.loads(arguments.keep.read_text())["files"]
+    wanted = [name for name in PEERS if arguments.peers]
+    return {
+        row["file"]: row
+        for row in rows
+        if not row["error"] and row["load_s"] <= WANTED and all(name in row for name in wanted)
+    }
+
+
+def _tried(files: Sequence[Path], arguments: argparse.Namespace, kept: dict[str, Row]) -> Iterator[Row]:
+    def tried(path: Path) -> Row:
+        return kept.get(str(path.relative_to(arguments.folder))) or _try(path, arguments)
+
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for row in pool.map(lambda path: _try(path, arguments), files):
+        for row in pool.map(tried, files):
             fate = row["error"] or f"{row['load_s']:.2f} s"
             print(f"{row['file']}: {fate}", flush=True)
             yield row

@@ -106,6 +106,9 @@ def read_with_document(
         )
     source = absolute(given)
     _check_options(source, package_dirs, xacro_args, prefix)
+    if repair not in get_args(Policy):
+        mend = f"give {', '.join(get_args(Policy)[:-1])} or {get_args(Policy)[-1]}"
+        raise InputError(source, "repair", f"{excerpt(repair)} does not fit", mend)
     resolver = PackageResolver(source, package_dirs)
     named = None if srdf is None else as_path(srdf, "srdf")
     document = _read_document(source, resolver, xacro_args or {})

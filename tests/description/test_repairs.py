@@ -194,6 +194,12 @@ def test_silent_repairs_are_not_told(tmp_path, caplog):
     assert not caplog.records
 
 
+@pytest.mark.parametrize("repair", ["no", None, 3])
+def test_an_unknown_policy_is_refused(tmp_path, repair):
+    with pytest.raises(InputError, match="repair: .* does not fit; give strict, warn or silent"):
+        load_robot(write_urdf(tmp_path, A), repair=repair)
+
+
 def test_what_is_no_number_or_absurd_has_no_repair(tmp_path):
     for attributes in ({"izz": "nan"}, {"izz": "1e300"}, {"mass": "heavy"}):
         with pytest.raises(InputError):
