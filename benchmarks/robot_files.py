@@ -1,8 +1,8 @@
 """Which URDF files of a folder load, and how long that takes: as the world of a robot alone, and twenty steps of it.
 
 Every file is tried in a process of its own, with a limit of time, that starts with the engine in its memory. A load
-that takes longer than a second is done again in another process, and the second time counts: by then meshes are in the
-cache on disk. With ``--peers`` the loaders of Drake and MuJoCo try the same files.
+that takes longer than is wanted is done again in another process, and the second time counts: by then meshes are in the
+cache on disk. Times are those of the processor, which other programs change little, and by the clock. With ``--peers`` the loaders of Drake and MuJoCo try the same files.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.mesh_files.parser import parsers
 
 STEPS = 20
-#: A load that takes longer than this is timed again, s.
-SHORT = 1.0
-#: What is wanted of a warm load, s.
+#: What is wanted of a warm load, s of the processor.
 WANTED = 5.0
 
 Row = dict[str, Any]
@@ -43,12 +41,20 @@ def main() -> None:
     files = sorted(path for path in arguments.folder.rglob("*.urdf") if arguments.match in str(path))
     hs.load_scene("drop_box").step()  # the children begin with the kernels
     import_module("scipy.spatial")
-    rows = list(_tried(files, arguments, _kept(arguments)))
+    rows: list[Row] = []
+    for row in _tried(files, arguments, _kept(arguments)):
+        rows.append(row)
+        _write(arguments, rows)
     console = Console(width=200)
     console.print(_table(rows))
     for line in _summary(rows):
         console.print(line, highlight=False)
-    write(arguments.out, {"folder": arguments.folder.name, "summary": _counts(rows), "files": rows})
+    print(f"written to {arguments.out}")
+
+
+def _write(arguments: argparse.Namespace, rows: Sequence[Row]) -> None:
+    data = {"folder": arguments.folder.name, "summary": _counts(rows), "files": rows}
+    write(arguments.out, data, quiet=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -74,7 +80,7 @@ def _kept(arguments: argparse.Namespace) -> dict[str, Row]:
     return {
         row["file"]: row
         for row in rows
-        if not row["error"] and row["load_s"] <= WANTED and all(name in row for name in wanted)
+        if not row["error"] and row["load_processor_s"] <= WANTED and all(name in row for name in wanted)
     }
 
 
@@ -84,7 +90,7 @@ def _tried(files: Sequence[Path], arguments: argparse.Namespace, kept: dict[str,
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for row in pool.map(tried, files):
-            fate = row["error"] or f"{row['load_s']:.2f} s"
+            fate = row["error"] or f"{row['load_processor_s']:.2f} s of {row['load_s']:.2f} s"
             print(f"{row['file']}: {fate}", flush=True)
             yield row
 
@@ -94,8 +100,8 @@ def _try(path: Path, arguments: argparse.Namespace) -> Row:
         return _in_child(loader, path, arguments.package_dirs, arguments.limit)
 
     first = run(_load_here)
-    row = {"file": str(path.relative_to(arguments.folder)), **first, "first_load_s": first["load_s"]}
-    if not first["error"] and first["load_s"] > SHORT:
+    row = {"file": str(path.relative_to(arguments.folder)), **first}
+    if not first["error"] and first["load_processor_s"] > WANTED:
         row |= {key: value for key, value in run(_load_here).items() if key.startswith("load") and value}
     if arguments.peers:
         row |= {name: run(loader)["error"] for name, loader in PEERS.items()}
@@ -203,11 +209,11 @@ PEERS: dict[str, Loader] = {"drake": _load_in_drake, "mujoco": _load_in_mujoco}
 
 
 def _table(rows: Iterable[Row]) -> Table:
-    table = Table("file", "loads, or why not", "warm load, s", "repaired")
+    table = Table("file", "loads, or why not", "warm load, s of the processor", "by the clock, s", "repaired")
     for row in rows:
         repairs = row.get("repairs") or []
-        seconds = "" if row["load_s"] is None else f"{row['load_s']:.2f}"
-        table.add_row(row["file"], row["error"] or "yes", seconds, str(len(repairs) or ""))
+        times = ["" if row.get(key) is None else f"{row[key]:.2f}" for key in ("load_processor_s", "load_s")]
+        table.add_row(row["file"], row["error"] or "yes", *times, str(len(repairs) or ""))
     return table
 
 
@@ -216,8 +222,7 @@ def _counts(rows: Sequence[Row]) -> dict[str, Any]:
     counts = {
         "files": len(rows),
         "load": len(loaded),
-        "load_within_wanted": sum(row["load_s"] <= WANTED for row in loaded),
-        "load_within_wanted_of_processor": sum(row["load_processor_s"] <= WANTED for row in loaded),
+        "load_within_wanted": sum(row["load_processor_s"] <= WANTED for row in loaded),
         "repaired": sum(bool(row["repairs"]) for row in loaded),
         "slowest_warm_load_s": max((row["load_s"] for row in loaded), default=None),
         "slowest_warm_load_processor_s": max((row["load_processor_s"] for row in loaded), default=None),

@@ -106,7 +106,7 @@ def read_with_document(
         )
     source = absolute(given)
     _check_options(source, package_dirs, xacro_args, prefix)
-    if repair not in get_args(Policy):
+    if not isinstance(repair, str) or repair not in get_args(Policy):
         mend = f"give {', '.join(get_args(Policy)[:-1])} or {get_args(Policy)[-1]}"
         raise InputError(source, "repair", f"{excerpt(repair)} does not fit", mend)
     resolver = PackageResolver(source, package_dirs)

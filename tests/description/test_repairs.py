@@ -196,7 +196,7 @@ def test_silent_repairs_are_not_told(tmp_path, caplog):
 
 @pytest.mark.parametrize("repair", ["no", None, 3])
 def test_an_unknown_policy_is_refused(tmp_path, repair):
-    with pytest.raises(InputError, match="repair: .* does not fit; give strict, warn or silent"):
+    with pytest.raises(InputError, match=r"repair: .* does not fit; give strict, warn or silent"):
         load_robot(write_urdf(tmp_path, A), repair=repair)
 
 
