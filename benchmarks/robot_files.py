@@ -2,7 +2,8 @@
 
 Every file is tried in a process of its own, with a limit of time, that starts with the engine in its memory. A load
 that takes longer than is wanted is done again in another process, and the second time counts: by then meshes are in the
-cache on disk. Times are those of the processor, which other programs change little, and by the clock. With ``--peers`` the loaders of Drake and MuJoCo try the same files.
+cache on disk. Times are those of the processor, which other programs change little, and by the clock. With ``--peers``
+the loaders of Drake and MuJoCo try the same files.
 """
 
 from __future__ import annotations
