@@ -20,6 +20,8 @@ JOINT_TAGS = ("joint", "drake:joint")
 #: Ends of a prismatic joint whose file gives none, m: URDF has no such joint without ends.
 _FAR = 1e4
 _FAR_LIMITS = {"lower": repr(-_FAR), "upper": repr(_FAR)}
+#: Effort or velocity that stands for none, as URDF readers need some.
+UNBOUNDED = 1e9
 _FAR_IN_WORDS = f"took {-_FAR:g} m and {_FAR:g} m"
 #: XML namespace of the project's own tags and attributes, with the prefix ``hydro``.
 NAMESPACE = "urn:hydro-sim"
@@ -119,7 +121,8 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
     if limit is None:
         if needed:
             error = element.error(f"a {kind.name} joint without <limit>", "add <limit lower=… upper=…>")
-            element.mend(error, _FAR_IN_WORDS, lambda: element.add("limit", **_FAR_LIMITS))
+            unbounded = {"effort": repr(UNBOUNDED), "velocity": repr(UNBOUNDED)}
+            element.mend(error, _FAR_IN_WORDS, lambda: element.add("limit", **_FAR_LIMITS, **unbounded))
         return LimitSpec(-_FAR, _FAR) if needed else LimitSpec()
     ends = [limit.text(name) is not None for name in ("lower", "upper")]
     if needed and not any(ends):
@@ -148,12 +151,13 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
 
 
 def _read_bound(limit: XmlElement, attribute: str) -> float:
-    """A bound of at least 0; infinite where there is none."""
+    """A bound of at least 0; infinite where there is none, or what other readers need there for none."""
     try:
-        return limit.non_negative(attribute, default=np.inf)
+        bound = limit.non_negative(attribute, default=np.inf)
+        return bound if bound < UNBOUNDED else np.inf
     except InputError as error:
         limit.number(attribute)  # what is no number has no repair
-        limit.mend(error, "took none", lambda: limit.lxml.attrib.pop(attribute))
+        limit.mend(error, "took none", lambda: limit.write(**{attribute: repr(UNBOUNDED)}))
         return np.inf
 
 

@@ -28,6 +28,10 @@ _MOST_ABOVE = 6
 _MOST_MANIFEST_BYTES = 2**20
 
 
+class MissingPackage(InputError):
+    """A package that a description names is nowhere."""
+
+
 class PackageResolver:
     """Resolver of the URIs in one description file to absolute paths.
 
@@ -100,9 +104,9 @@ class PackageResolver:
         if self.placeless or ".." in parts or Path(uri).suffix.lower() not in MESH_EXTENSIONS:
             return None
         for i in range(len(parts) - 1):
-            for folder in self.description.parents[:_MOST_ABOVE]:
+            for folder in self.description.parents[:-1][:_MOST_ABOVE]:
                 path = folder.joinpath(*parts[i:])
-                if os.path.isfile(path):
+                if path.is_relative_to(folder) and os.path.isfile(path):
                     return path
         return None
 
@@ -110,12 +114,12 @@ class PackageResolver:
         """Folder of the package ``name``.
 
         Raises:
-            InputError: The package was not found.
+            MissingPackage: The package was not found.
         """
         for candidate in self._package_candidates(name):
             if os.path.isdir(candidate):
                 return candidate
-        raise InputError(
+        raise MissingPackage(
             self.description, element, f"no package '{name}'",
             "pass the folder that holds it in package_dirs (--package-dir), or source its ROS workspace",
         )  # fmt: skip

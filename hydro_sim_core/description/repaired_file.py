@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lxml import etree
@@ -31,20 +31,35 @@ def repaired_urdf(
     """
     _, document = read_with_document(robot.source, package_dirs, xacro_args, repair="silent")
     root = document.root
+    links = {link.name: link for link in robot.links}
+    left_out = [one for element in root.children("link") for one in _left_out(element, links)]
     for edit in document.repairs.edits:
         edit()
+    for element in left_out:
+        element.remove()
     repaired = {repair.element for repair in robot.repairs}
-    links = {f"link '{link.name}'": link for link in robot.links}
     for element in root.children("link"):
-        label = f"link '{(element.text('name') or '').strip()}'"
-        if label in repaired:
-            _write_inertial(element, links[label])
+        name = _name(element)
+        if f"link '{name}'" in repaired:
+            _write_inertial(element, links[name])
     _make_paths_absolute(root.lxml, PackageResolver(Path(robot.source), package_dirs))
     lines = [f"  {repair}" for repair in robot.repairs]
     comment = "\n".join(["", f"{robot.source} with {len(lines)} repairs of hydro-sim:", *lines, ""])
     etree.indent(root.lxml)
     parts = etree.Comment(comment.replace("--", "- -")), root.lxml
     return "".join(f"{etree.tostring(part, encoding='unicode', with_tail=False)}\n" for part in parts)
+
+
+def _name(element: XmlElement) -> str:
+    return (element.text("name") or "").strip()
+
+
+def _left_out(link: XmlElement, links: Mapping[str, LinkSpec]) -> Iterator[XmlElement]:
+    """Collisions of a link that the robot does not have."""
+    kept = {collision.name for collision in links[_name(link)].collisions}
+    for i, collision in enumerate(link.children("collision")):
+        if (collision.text("name") or f"{_name(link)}_collision_{i}") not in kept:
+            yield collision
 
 
 def _write_inertial(element: XmlElement, link: LinkSpec) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import cache_root, make_private_folder
-from hydro_sim_core.description.joints import NAMESPACE
+from hydro_sim_core.description.joints import NAMESPACE, UNBOUNDED
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import LoadedScene
 from hydro_sim_core.description.shape_types import shape_types
@@ -242,7 +242,7 @@ def _add_joint(root: Element, joint: JointSpec, rename: dict[str, str]) -> None:
             "velocity": limits.velocity,
             "effort": limits.effort,
         }
-        bounded = {key: _number(np.clip(value, -1e9, 1e9)) for key, value in given.items()}
+        bounded = {key: _number(np.clip(value, -UNBOUNDED, UNBOUNDED)) for key, value in given.items()}
         SubElement(element, "limit", bounded)
     if joint.damping or joint.friction:
         SubElement(element, "dynamics", damping=_number(joint.damping), friction=_number(joint.friction))

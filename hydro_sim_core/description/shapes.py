@@ -10,7 +10,7 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
-from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.paths import MissingPackage, PackageResolver
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.shape_types import ShapeType, shape_types
 from hydro_sim_core.description.spec import (
@@ -23,7 +23,7 @@ from hydro_sim_core.description.spec import (
     VisualSpec,
 )
 from hydro_sim_core.description.xml_source import XmlElement
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, MissingFile
 
 Rgba = tuple[float, float, float, float]
 
@@ -135,7 +135,7 @@ def read_materials(robot: XmlElement) -> dict[str, Material]:
             raise material.error(f"a second material '{name}' of another look", "give it another name")
     for link in robot.children("link"):
         for visual in link.children("visual"):
-            inline = _material_of(visual)
+            inline = next(visual.children("material"), None)
             inline_name = None if inline is None else inline.text("name")
             if inline is not None and inline_name and _is_defined(inline):
                 materials.setdefault(inline_name, _read_look(inline))
@@ -228,7 +228,8 @@ def _find_mesh(mesh: XmlElement, resolver: PackageResolver) -> Path:
     try:
         return resolver.resolve_mesh(uri, mesh.error("", "").element)
     except InputError as error:
-        found = resolver.find_moved_mesh(uri)
+        is_gone = isinstance(error, MissingFile | MissingPackage)
+        found = resolver.find_moved_mesh(uri) if is_gone else None
         if found is None:
             raise NoMesh(error.source, error.element, error.problem, error.mend) from None
         mesh.mend(error, f"took {found}", lambda: mesh.write(filename=found.as_uri()))

@@ -106,6 +106,9 @@ def read_with_document(
         )
     source = absolute(given)
     _check_options(source, package_dirs, xacro_args, prefix)
+    if not isinstance(repair, str) or repair not in get_args(Policy):
+        mend = f"give {', '.join(get_args(Policy)[:-1])} or {get_args(Policy)[-1]}"
+        raise InputError(source, "repair", f"{excerpt(repair)} does not fit", mend)
     resolver = PackageResolver(source, package_dirs)
     named = None if srdf is None else as_path(srdf, "srdf")
     document = _read_document(source, resolver, xacro_args or {})
@@ -328,7 +331,12 @@ def _srdf_of(robot: XmlElement, resolver: PackageResolver, given: Path | None) -
 
 def _warn_of_frames(robot: XmlElement, links: Iterable[LinkSpec], source: Path) -> None:
     written = {raw.text("name") for raw in robot.children("link") if raw.child("inertial") is not None}
-    frames = [link.name for link in links if link.inertial is None and link.name in written]
+    repaired = {repair.element.partition(",")[0] for repair in robot.document.repairs.done}
+    frames = [
+        link.name
+        for link in links
+        if link.inertial is None and link.name in written and f"link '{link.name}'" not in repaired
+    ]
     if frames:
         _LOG.warning(
             "%s: links of mass 0 are taken for frames: %s; remove their <inertial>", source, ", ".join(frames)

@@ -11,6 +11,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import Geometry
 from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.shapes import SurfaceError, make_geometry
+from hydro_sim_core.mesh_files import EmptyMesh
 
 #: How far corners of such a mesh may be outside of the hull that replaces it, as a share of its diagonal: a link of
 #: 0.3 m then has some sixty corners in place of hundreds.
@@ -34,6 +35,7 @@ def make_collision_geometry(
         The geometry, and whether it is a convex hull that the description did not request.
 
     Raises:
+        EmptyMesh: Its mesh file holds nothing that takes up room.
         InputError: As :func:`make_geometry`; names the description file and the element.
     """
     tagged = collision.proximity.compliance is not None
@@ -58,6 +60,8 @@ def _located(collision: CollisionSpec) -> Iterator[None]:
         if not collision.source:
             raise
         shape = f"{error.source}: {error.element}".removesuffix(": ")
-        raise InputError(
-            collision.source, collision.element, f"{shape}: {error.problem}", error.mend
-        ) from None
+        kind = EmptyMesh if isinstance(error, EmptyMesh) else InputError
+        located = kind(collision.source, collision.element, f"{shape}: {error.problem}", error.mend)
+        if isinstance(located, EmptyMesh):
+            located.collision = collision.name
+        raise located from None

@@ -11,7 +11,11 @@ from hydro_sim_core.geometry.checks import float_rows, non_negative, positive
 from hydro_sim_core.geometry.convex_depth import depth_mesh, inscribed_ball
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.mesh import compliant_mesh, primitive
+from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
 from hydro_sim_core.geometry.simplices import tetrahedron_volumes
+
+#: Most points of a hull whose medial axis is found anew every time, which takes a fifth of a second.
+_MANY_POINTS = 30
 
 #: Ratio of a face's distance from the centroid to the inscribed radius above which a hull is slender. Coned to the
 #: centroid, its stiffness would be lower at that face by the same factor than with a pressure that increases uniformly
@@ -81,14 +85,47 @@ def _is_slender(points: FloatArray, triangles: IntArray, distances: FloatArray) 
 
 
 def _medial_mesh(points: FloatArray, triangles: IntArray, modulus: float, margin: float) -> Geometry | None:
-    bare = depth_mesh(points, triangles)
-    grown = bare if margin == 0.0 else depth_mesh(points, triangles, margin)
-    if bare is None or grown is None:
+    if len(points) <= _MANY_POINTS:
+        found = _unit_medial_mesh(points, triangles, margin)
+    else:
+        options = {"medial_mesh": 1, "margin": margin}
+        kept = load_arrays(points, triangles, options, _check_medial)
+        found = _unit_medial_mesh(points, triangles, margin) if kept is None else kept
+        if kept is None:
+            store_arrays(points, triangles, options, found)
+    if not len(found["tetrahedra"]):
         return None
+    return compliant_mesh(
+        found["vertices"], found["tetrahedra"], modulus * found["pressure"], modulus=modulus, margin=margin
+    )
+
+
+def _unit_medial_mesh(points: FloatArray, triangles: IntArray, margin: float) -> dict[str, np.ndarray]:
+    """Vertices, tetrahedra and pressure for the modulus 1; all empty if round-off prevents a mesh."""
+    bare = depth_mesh(points, triangles)
+    grown = bare if bare is None or margin == 0.0 else depth_mesh(points, triangles, margin)
+    if bare is None or grown is None:
+        return {
+            "vertices": np.empty((0, 3)),
+            "tetrahedra": np.empty((0, 4), dtype=np.int64),
+            "pressure": np.empty(0),
+        }
     vertices, tetrahedra, depth = grown
-    unit_pressure = (depth - margin) / bare[2].max()
-    unit_pressure[depth == depth.max()] = 1.0
-    return compliant_mesh(vertices, tetrahedra, modulus * unit_pressure, modulus=modulus, margin=margin)
+    pressure = (depth - margin) / bare[2].max()
+    pressure[depth == depth.max()] = 1.0
+    return {"vertices": vertices, "tetrahedra": tetrahedra, "pressure": pressure}
+
+
+def _check_medial(arrays: dict[str, np.ndarray]) -> None:
+    """Refuse what a file of the cache holds, if it is not the like of what was stored there."""
+    vertices, tetrahedra, pressure = (arrays[name] for name in ("vertices", "tetrahedra", "pressure"))
+    shapes = vertices.shape[1:], tetrahedra.shape[1:], pressure.shape
+    if shapes != ((3,), (4,), (len(vertices),)) or tetrahedra.dtype != np.int64:
+        raise ValueError("shapes")
+    if not (np.isfinite(vertices).all() and np.isfinite(pressure).all()):
+        raise ValueError("numbers")
+    if len(tetrahedra) and not 0 <= tetrahedra.min() <= tetrahedra.max() < len(vertices):
+        raise ValueError("tetrahedra")
 
 
 def hull(source: str, points: FloatArray) -> tuple[FloatArray, IntArray]:

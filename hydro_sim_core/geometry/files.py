@@ -12,7 +12,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import FloatArray, IntArray
 from hydro_sim_core.geometry.mesh import check_surface
 from hydro_sim_core.geometry.simplices import enclosed_volume, is_closed
-from hydro_sim_core.mesh_files import read_surface
+from hydro_sim_core.mesh_files import EmptyMesh, read_surface
 
 
 def load_surface(
@@ -43,7 +43,7 @@ def load_surface(
     a, b, c = triangles.T
     triangles = triangles[(a != b) & (b != c) & (c != a)]
     if not len(triangles):
-        raise InputError(path, "", "has only degenerate triangles", "export the mesh again")
+        raise EmptyMesh(path, "", "has only degenerate triangles", "export the mesh again")
     used, triangles = np.unique(triangles, return_inverse=True)
     vertices, triangles = vertices[used], triangles.reshape(-1, 3)
     # For an open surface the volume does not show the orientation, but a mirrored one has to be reversed.

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,16 +23,19 @@ _FORMAT = 4
 
 
 def load_arrays(
-    vertices: FloatArray, triangles: IntArray, options: Mapping[str, object]
+    vertices: FloatArray,
+    triangles: IntArray,
+    options: Mapping[str, object],
+    check: Callable[[dict[str, np.ndarray]], None],
 ) -> dict[str, np.ndarray] | None:
-    """Arrays of the tetrahedral mesh that was stored for this surface, or None."""
+    """Arrays that were stored for this surface and pass a check, which raises for others, or None."""
     path = _path(vertices, triangles, options)
     if not path.exists():
         return None
     try:
         with np.load(path) as stored:
             arrays = dict(stored)
-        _check(arrays)
+        check(arrays)
     except Exception as error:  # a damaged archive raises anything
         _LOG.warning("%s is damaged (%s): the mesh is made again", path, type(error).__name__)
         return None
@@ -70,7 +73,12 @@ def _path(vertices: FloatArray, triangles: IntArray, options: Mapping[str, objec
     return cache_root() / "meshes" / f"{digest.hexdigest()[:32]}.npz"
 
 
-def _check(arrays: Mapping[str, np.ndarray]) -> None:
+def check_solid(arrays: dict[str, np.ndarray]) -> None:
+    """Refuse arrays that are no tetrahedral mesh.
+
+    Raises:
+        ValueError: They are none.
+    """
     vertices, tetrahedra = arrays["vertices"], arrays["tetrahedra"]
     if arrays["repairs"].dtype.kind != "U":
         raise ValueError("repairs")

@@ -21,7 +21,7 @@ from hydro_sim_core.geometry import tetwild_process
 from hydro_sim_core.geometry.checks import MAX_ELEMENTS, positive
 from hydro_sim_core.geometry.distance import closest_points, distance_to_surface, winding_numbers
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, GeometryKind, IntArray
-from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
+from hydro_sim_core.geometry.mesh_cache import check_solid, load_arrays, store_arrays
 from hydro_sim_core.geometry.pressure_fields import depths
 from hydro_sim_core.geometry.simplices import (
     boundary_triangles,
@@ -144,7 +144,7 @@ def tetrahedralise(
     if core is not None:
         corners = np.vstack([corners, core.elements + len(points)])
         points = np.vstack([points, core.vertices])
-    found = load_arrays(points, corners, options)
+    found = load_arrays(points, corners, options, check_solid)
     if found is None:
         limit = _time_of_a_try(expected, time_limit)
         _tell(f"filling it with about {expected:.0f} tetrahedra, which may take {2.0 * limit:.0f} s", report)

@@ -47,6 +47,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class EmptyMesh(InputError):
+    """A mesh file that holds nothing which takes up room.
+
+    Attributes:
+        collision: Name of the collision shape that it was read for, if any.
+    """
+
+    collision: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """A part of a surface.
@@ -224,7 +234,7 @@ def _parts(
     }
     answer, arrays = _parsed(path, "surfaces", request, [*companions.values(), content], allowance)
     if not arrays:
-        raise InputError(path, "", "has no triangles", "export a triangulated surface")
+        raise EmptyMesh(path, "", "has no triangles", "export a triangulated surface")
     parts = []
     for vertices, triangles, colour in zip(arrays[::2], arrays[1::2], answer["colours"], strict=True):
         checked = _checked(path, "triangles", "triangles", vertices, triangles, 3)
@@ -261,7 +271,7 @@ def _checked(
     if elements.ndim != 2 or elements.shape[1] != corners:
         raise InputError(path, element, f"have shape {elements.shape}", _EXPORT)
     if not len(elements):
-        raise InputError(path, "", f"has no {kind}", "export a triangulated surface")
+        raise EmptyMesh(path, "", f"has no {kind}", "export a triangulated surface")
     if len(elements) > MAX_ELEMENTS or len(vertices) > 3 * MAX_ELEMENTS:
         problem = f"has {len(elements)} {kind} and {len(vertices)} vertices, the limit is {MAX_ELEMENTS}"
         raise InputError(path, "", problem, _COARSER)

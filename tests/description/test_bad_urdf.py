@@ -304,7 +304,7 @@ def test_names_file_element_and_mend(tmp_path, case):
     elements, element, problem, mend = BAD[case]
     path = write_urdf(tmp_path, *elements)
     with pytest.raises(InputError) as caught:
-        load_robot(path)
+        load_robot(path, repair="strict")
     assert caught.value.source == str(path)
     assert element in caught.value.element
     assert problem in caught.value.problem
@@ -325,7 +325,7 @@ def test_scale_to_nothing(tmp_path):
     (tmp_path / "part.stl").touch()
     path = write_urdf(tmp_path, collision('<mesh filename="part.stl" scale="1 0 1"/>'))
     with pytest.raises(InputError, match=r"line 2: the mesh is scaled to nothing; write a scale"):
-        load_robot(path)
+        load_robot(path, repair="strict")
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_file_that_is_no_urdf(tmp_path, name, text, problem):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        load_robot(path)
+        load_robot(path, repair="strict")
     assert caught.value.source == str(path)
     assert problem in str(caught.value)
 
@@ -394,7 +394,7 @@ def test_entities_are_refused(tmp_path, attack, suffix):
     path = tmp_path / f"test{suffix}"
     path.write_text(HOSTILE[attack])
     with pytest.raises(InputError, match="DOCTYPE: entity definitions are not allowed"):
-        load_robot(path)
+        load_robot(path, repair="strict")
 
 
 def test_entities_are_refused_in_included_files(tmp_path):
@@ -407,14 +407,14 @@ def test_entities_are_refused_in_included_files(tmp_path):
         '<xacro:include filename="inner.xacro"/></robot>'
     )
     with pytest.raises(InputError, match=r"inner\.xacro: DOCTYPE: entity definitions are not allowed"):
-        load_robot(path)
+        load_robot(path, repair="strict")
 
 
 def test_deep_nesting_is_refused(tmp_path):
     path = tmp_path / "test.urdf"
     path.write_text("<robot>" + "<link>" * 100_000)
     with pytest.raises(InputError, match="malformed XML"):
-        load_robot(path)
+        load_robot(path, repair="strict")
 
 
 def test_every_text_here_is_one_robot():

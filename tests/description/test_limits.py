@@ -35,7 +35,7 @@ from support.packaging.files import ROOT
 )  # fmt: skip
 def test_absurd_numbers_of_a_robot(tmp_path, elements, problem):
     with pytest.raises(InputError, match=problem):
-        load_robot(write_urdf(tmp_path, *elements))
+        load_robot(write_urdf(tmp_path, *elements), repair="strict")
 
 
 def test_a_centre_of_mass_far_away(tmp_path):

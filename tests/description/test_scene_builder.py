@@ -82,6 +82,7 @@ def test_a_built_scene_is_that_of_the_files(tmp_path):
     file, program = read.spec.model_dump(), built.spec.model_dump()
     assert program["models"][0].pop("urdf").startswith("test_scene_builder.py:")
     assert file["models"][0].pop("urdf") == "arm.urdf"
+    assert (program["models"][0].pop("repair"), file["models"][0].pop("repair")) == ("strict", "warn")
     assert program == file
     ours, theirs = hs.World(built), hs.World(read)
     ours.step(200)
@@ -356,6 +357,6 @@ def test_a_pair_with_two_laws_is_refused_as_in_a_file(first):
 def test_an_error_in_a_file_names_the_file(tmp_path):
     (tmp_path / "arm.urdf").write_text(PENDULUM.replace("1.5", "-1"))
     with pytest.raises(hs.InputError, match=r"arm\.urdf: link 'upper'"):
-        SceneBuilder().add_urdf(tmp_path / "arm.urdf")
+        SceneBuilder().add_urdf(tmp_path / "arm.urdf", repair="strict")
     with pytest.raises(hs.InputError, match=r"arm\.urdf: link 'upper'"):
-        load_robot(tmp_path / "arm.urdf")
+        load_robot(tmp_path / "arm.urdf", repair="strict")

@@ -25,12 +25,12 @@ from hydro_sim_core.description.spec import VisualSpec
 from hydro_sim_core.dynamics import NoInertia, evaluate
 from hydro_sim_core.dynamics.joint_dispatch import joint_number
 from hydro_sim_core.errors import InputError, excerpt, whole_number
-from hydro_sim_core.mesh_files import shared_allowance
+from hydro_sim_core.mesh_files import EmptyMesh, shared_allowance
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
 from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
 from hydro_sim_core.simulation.assembly.drive_gains import described_drives
-from hydro_sim_core.simulation.assembly.masses import with_masses
+from hydro_sim_core.simulation.assembly.mending import mended
 from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
@@ -59,7 +59,7 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
     """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
 
     Attributes:
-        scene: Scene that the world was made from, with masses where it had to be repaired.
+        scene: Scene that the world was made from, with the repairs that this took.
         name: Name of the scene.
         time_step: Time step, s.
         joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of those with several,
@@ -87,11 +87,7 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
         solvers = [solver_entry(*solver)] if solver is not None else []
         prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *solvers))
         with shared_allowance(scene.source):
-            try:
-                self._built: BuiltModel = _build(scene, like)
-            except NoInertia as error:
-                scene = with_masses(scene, error)
-                self._built = _build(scene, like)
+            scene, self._built = _built_or_mended(scene, like)
         if not choice.integrator.has_points:
             refuse_point_pairs(self._built.laws, choice.integrator.name)
         assembly = self._built.assembly
@@ -364,6 +360,15 @@ def _stepper_class(integrator: Integrator) -> Any:
     if not (isinstance(found, type) and hasattr(found, "entries") and hasattr(found, "advance")):
         raise InputError(integrator.stepper, where, "is no class of steppers", "give it what Stepper has")
     return found
+
+
+def _built_or_mended(scene: LoadedScene, like: World | None) -> tuple[LoadedScene, BuiltModel]:
+    """The model of a scene, and the scene with the repairs that it takes to make one."""
+    while True:
+        try:
+            return scene, _build(scene, like)
+        except (NoInertia, EmptyMesh) as error:
+            scene = mended(scene, error)
 
 
 def _build(scene: LoadedScene, like: World | None) -> BuiltModel:
