@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from hydro_sim_core.description.described_drives import described_joints
+from hydro_sim_core.description.described_drives import driven_joints
 from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.spec import Array, EndEffectorSpec, JointSpec, RobotSpec
@@ -27,8 +27,8 @@ _STILL = 1e-6
 def all_grippers(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> tuple[GripperSpec, ...]:
     """Grippers of the scene, followed by those of descriptions.
 
-    A joint drives a gripper if its description drives it, joints of at least two branches of the robot move with it
-    as mimic joints or by itself, and nothing that it moves carries a joint of its own; or if it alone moves an end
+    A joint drives a gripper if its description drives it by position, it and the joints that mimic it are on at least
+    two branches of the robot, and nothing that they move carries a joint of its own; or if it alone moves an end
     effector that the SRDF names. It needs an effort limit, two ends, and a direction that closes: towards the state
     of the SRDF that has ``close`` in its name, or the end at which the links that carry nothing are nearer to each
     other.
@@ -37,16 +37,22 @@ def all_grippers(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> tuple[Grippe
         spec: The scene.
         robots: One robot per model, prefixes applied.
     """
-    described = described_joints(spec, robots)
     taken = {name for gripper in spec.grippers for name in gripper.joints}
+    actuators = {name: actuator for actuator in spec.actuators for name in actuator.joints}
+    taken |= {name for name, actuator in actuators.items() if actuator.kp == 0.0}
     found = list(spec.grippers)
     for model, robot in zip(spec.models, robots, strict=True):
-        driven = {name for name, drive in described.items() if drive.mode == "position" and name not in taken}
+        driven = {
+            joint.name
+            for joint, mode in driven_joints(model, robot)
+            if mode == "position" and joint.name not in taken
+        }
         for joint, effector in _driving_joints(robot, driven):
             closes = _closing_direction(robot, joint, effector)
             if closes:
                 name = _free_name(joint, effector, model.prefix, [one.name for one in found])
-                effort = joint.limits.effort
+                actuator = actuators.get(joint.name)
+                effort = (actuator and actuator.effort_limit) or joint.limits.effort
                 found.append(
                     GripperSpec(name=name, kind="linkage", joints={joint.name: closes}, max_force=effort)
                 )

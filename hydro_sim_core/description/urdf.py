@@ -102,7 +102,12 @@ def _check_options(source: Path, package_dirs: object, xacro_args: object, prefi
         raise InputError(source, "prefix", f"{excerpt(prefix)} does not fit", "give text")
 
 
-def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
+def parse_robot(
+    text: str,
+    source: str,
+    prefix: str = "",
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> RobotSpec:
     """Read a robot description from URDF text.
 
     Args:
@@ -110,11 +115,12 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
             base folder.
         source: Name of the text in error messages.
         prefix: Put before every link and joint name.
+        package_dirs: Packages, or folders that hold packages, for ``package://``.
 
     Raises:
         InputError: As :func:`load_robot`, or it names a file by a relative path.
     """
-    resolver = PackageResolver(Path(source), placeless=True)
+    resolver = PackageResolver(Path(source), package_dirs, placeless=True)
     try:
         data = text.encode()
     except UnicodeEncodeError:

@@ -144,7 +144,7 @@ BAD_GROUPS = {
 @pytest.mark.parametrize("case", BAD_GROUPS)
 def test_what_an_srdf_names_and_the_robot_lacks_is_refused(tmp_path: Path, case: str) -> None:
     text, problem, mend = BAD_GROUPS[case]
-    with pytest.raises(InputError, match="hand.srdf") as error:
+    with pytest.raises(InputError, match=r"hand\.srdf") as error:
         found(tmp_path, gripper_urdf(), text)
     assert problem in str(error.value)
     assert mend in str(error.value)
