@@ -154,7 +154,8 @@ def remarks_on(world: World, request: SpawnRequest) -> list[str]:
     driven = any(joint.name in world.drives and world.takes(joint.name, "position") for joint in robot.joints)
     if request.base or model.base != "floating" or not driven:
         return []
-    return [f"it floats, for its root link '{robot.root}' is not called world; base fixed welds it down"]
+    root = robot.root.removeprefix(model.prefix)
+    return [f"it floats, for its root link '{root}' is not called world; base fixed welds it down"]
 
 
 def overlapped(states: EntityStates, names: Sequence[str], name: str) -> list[str]:
