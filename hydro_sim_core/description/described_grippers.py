@@ -13,11 +13,11 @@ from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.spec import Array, EndEffectorSpec, JointSpec, RobotSpec
 
-#: Grippers by the end of the name of the joint that drives them; their controllers are called like this, followed by
-#: ``_controller``, in the configurations of ros2_kortex and ros2_robotiq_gripper.
+#: Grippers by the end of the name of the joint that drives them, or of the link on which that sits; their controllers
+#: are called like this, followed by ``_controller``, in the configurations of ros2_kortex and ros2_robotiq_gripper.
 DRIVERS_NAMES = {
     "robotiq_85_left_knuckle_joint": "robotiq_gripper",
-    "robotiq_140_left_knuckle_joint": "robotiq_gripper",
+    "robotiq_140_base_link": "robotiq_gripper",
     "right_finger_bottom_joint": "gen3_lite_2f_gripper",
 }
 #: Change of the distance between fingers below which a motion neither closes nor opens, m.
@@ -143,8 +143,9 @@ def _free_name(joint: JointSpec, effector: EndEffectorSpec | None, prefix: str, 
     """The driver's name of a gripper, with the prefix of its joint; else that of its end effector."""
     name = prefix + ("gripper" if effector is None else effector.name)
     for end, known in DRIVERS_NAMES.items():
-        if joint.name.endswith(end):
-            name = joint.name.removesuffix(end) + known
+        for own in (joint.name, joint.parent):
+            if own.endswith(end):
+                name = own.removesuffix(end) + known
     names, number = set(taken), 2
     free = name
     while free in names:

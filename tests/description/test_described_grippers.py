@@ -57,6 +57,11 @@ def test_its_name_is_that_of_its_drivers_controller(tmp_path: Path, joint: str, 
     assert found(tmp_path, gripper_urdf(joint)) == (linkage(name, joint),)
 
 
+def test_its_name_may_come_from_the_link_on_which_it_sits(tmp_path: Path) -> None:
+    text = gripper_urdf().replace('"palm"', '"right_robotiq_140_base_link"')
+    assert found(tmp_path, text) == (linkage("right_robotiq_gripper"),)
+
+
 def test_it_closes_where_its_ends_meet(tmp_path: Path) -> None:
     """Turning the other way the same pads meet at the lower one."""
     turned = re.sub(
