@@ -62,6 +62,15 @@ def test_its_name_may_come_from_the_link_on_which_it_sits(tmp_path: Path) -> Non
     assert found(tmp_path, text) == (linkage("right_robotiq_gripper"),)
 
 
+def test_two_of_one_robot_have_the_names_of_their_joints(tmp_path: Path) -> None:
+    text = gripper_urdf()
+    own = text.partition('<link name="world"/>')[2].removesuffix("</robot>")
+    other = re.sub(r'(name|link|joint)="(?!world)(\w+)"', r'\1="other_\2"', own)
+    names = [KNUCKLE, f"other_{KNUCKLE}"]
+    two = found(tmp_path, text.replace("</robot>", f"{other}</robot>"))
+    assert two == tuple(linkage(name, name) for name in names)
+
+
 def test_it_closes_where_its_ends_meet(tmp_path: Path) -> None:
     """Turning the other way the same pads meet at the lower one."""
     turned = re.sub(
