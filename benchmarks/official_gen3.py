@@ -91,6 +91,7 @@ def plan(world: hs.World) -> tuple[dict[str, dict[str, float]], float]:
         world.set_joint_positions(places[name])
     world.set_joint_positions(places["at"] | {KNUCKLE: 0.0})
     bench = world.copy()
+    bench.set_command(places["at"], "position")
     for position in np.linspace(0.0, 0.7, 700):
         bench.set_gripper("robotiq_gripper", position=float(position), max_force=0.2)
         bench.step(2)
@@ -120,8 +121,10 @@ class Client:
         self.forces: dict[str, float] = {}
         self.node.create_subscription(JointState, "joint_states", self._hear, 10)
         for tip in TIPS:
-            topic = f"/hydro_sim/wrench/{(prefix + tip).replace('/', '_')}_on_block"
-            self.node.create_subscription(WrenchStamped, topic, lambda m, tip=tip: self._feel(tip, m), 10)
+            own = (prefix + tip).replace("/", "_")
+            for pair in (f"{own}_on_block", f"block_on_{own}"):  # as the models follow each other
+                topic = f"/hydro_sim/wrench/{pair}"
+                self.node.create_subscription(WrenchStamped, topic, lambda m, tip=tip: self._feel(tip, m), 10)
 
     def _hear(self, message: JointState) -> None:
         self.positions = dict(zip(message.name, message.position, strict=True))
