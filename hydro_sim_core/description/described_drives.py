@@ -43,7 +43,7 @@ def described_joints(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> dict[str
     return linkages | {
         joint.name: DrivenJoint(mode, joint.traits.coordinates[0].unit)
         for model, robot in zip(spec.models, robots, strict=True)
-        for joint, mode in _driven(model, robot)
+        for joint, mode in driven_joints(model, robot)
         if joint.name not in taken
     }
 
@@ -62,9 +62,10 @@ def compensated_coordinates(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> l
     return compensated
 
 
-def _driven(
+def driven_joints(
     model: ModelSpec, robot: RobotSpec
 ) -> Iterator[tuple[JointSpec, Literal["position", "velocity"]]]:
+    """Joints that the description of a model drives, whatever the rest of the scene says, and what each obeys."""
     if model.drives == "none":
         return
     joints = [joint for joint in robot.joints if joint.mimic is None and joint.traits.is_scalar]

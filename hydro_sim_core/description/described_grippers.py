@@ -8,16 +8,16 @@ from itertools import combinations
 
 import numpy as np
 
-from hydro_sim_core.description.described_drives import described_joints
+from hydro_sim_core.description.described_drives import driven_joints
 from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.spec import Array, EndEffectorSpec, JointSpec, RobotSpec
 
-#: Grippers by the end of the name of the joint that drives them; their controllers are called like this, followed by
-#: ``_controller``, in the configurations of ros2_kortex and ros2_robotiq_gripper.
+#: Grippers by the end of the name of the joint that drives them, or of the link on which that sits; their controllers
+#: are called like this, followed by ``_controller``, in the configurations of ros2_kortex and ros2_robotiq_gripper.
 DRIVERS_NAMES = {
     "robotiq_85_left_knuckle_joint": "robotiq_gripper",
-    "robotiq_140_left_knuckle_joint": "robotiq_gripper",
+    "robotiq_140_base_link": "robotiq_gripper",
     "right_finger_bottom_joint": "gen3_lite_2f_gripper",
 }
 #: Change of the distance between fingers below which a motion neither closes nor opens, m.
@@ -27,29 +27,39 @@ _STILL = 1e-6
 def all_grippers(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> tuple[GripperSpec, ...]:
     """Grippers of the scene, followed by those of descriptions.
 
-    A joint drives a gripper if its description drives it, joints of at least two branches of the robot move with it
-    as mimic joints or by itself, and nothing that it moves carries a joint of its own; or if it alone moves an end
+    A joint drives a gripper if its description drives it by position, it and the joints that mimic it are on at least
+    two branches of the robot, and nothing that they move carries a joint of its own; or if it alone moves an end
     effector that the SRDF names. It needs an effort limit, two ends, and a direction that closes: towards the state
     of the SRDF that has ``close`` in its name, or the end at which the links that carry nothing are nearer to each
-    other.
+    other. Several of one robot that nothing else names have the names of their joints.
 
     Args:
         spec: The scene.
         robots: One robot per model, prefixes applied.
     """
-    described = described_joints(spec, robots)
     taken = {name for gripper in spec.grippers for name in gripper.joints}
+    actuators = {name: actuator for actuator in spec.actuators for name in actuator.joints}
+    taken |= {name for name, actuator in actuators.items() if actuator.kp == 0.0}
     found = list(spec.grippers)
     for model, robot in zip(spec.models, robots, strict=True):
-        driven = {name for name, drive in described.items() if drive.mode == "position" and name not in taken}
-        for joint, effector in _driving_joints(robot, driven):
-            closes = _closing_direction(robot, joint, effector)
-            if closes:
-                name = _free_name(joint, effector, model.prefix, [one.name for one in found])
-                effort = joint.limits.effort
-                found.append(
-                    GripperSpec(name=name, kind="linkage", joints={joint.name: closes}, max_force=effort)
-                )
+        driven = {
+            joint.name
+            for joint, mode in driven_joints(model, robot)
+            if mode == "position" and joint.name not in taken
+        }
+        driving = [
+            (joint, effector, closes)
+            for joint, effector in _driving_joints(robot, driven)
+            if (closes := _closing_direction(robot, joint, effector)) != 0
+        ]
+        for joint, effector, closes in driving:
+            plain = f"{model.prefix}gripper" if len(driving) == 1 else joint.name
+            name = _free_name(joint, effector, model.prefix, plain, [one.name for one in found])
+            actuator = actuators.get(joint.name)
+            effort = (actuator and actuator.effort_limit) or joint.limits.effort
+            found.append(
+                GripperSpec(name=name, kind="linkage", joints={joint.name: closes}, max_force=effort)
+            )
     return tuple(found)
 
 
@@ -92,16 +102,27 @@ def _owner(joint: JointSpec) -> str:
 
 def _closing_direction(robot: RobotSpec, joint: JointSpec, effector: EndEffectorSpec | None) -> int:
     """1 or -1 as positions grow or shrink towards closing; 0 if that cannot be told."""
-    lower, upper = joint.limits.lower, joint.limits.upper
+    lower, upper = _range(robot, joint)
     closed = None if effector is None else effector.closed.get(joint.name)
     if closed is not None:
         return 1 if closed > 0.5 * (lower + upper) else -1
-    approach = _clearance(robot, joint, lower) - _clearance(robot, joint, upper)
+    approach = _spread(robot, joint, lower) - _spread(robot, joint, upper)
     return 0 if abs(approach) < _STILL else int(math.copysign(1, approach))
 
 
-def _clearance(robot: RobotSpec, driving: JointSpec, position: float) -> float:
-    """Least distance (m) between centres of mass of links that carry nothing and that a joint at ``position`` moves."""
+def _range(robot: RobotSpec, driving: JointSpec) -> tuple[float, float]:
+    """Positions (rad or m) between which a joint may be, and those that mimic it too."""
+    lower, upper = driving.limits.lower, driving.limits.upper
+    for joint in robot.joints:
+        if joint.mimic is not None and joint.mimic.joint == driving.name:
+            limits, mimic = joint.limits, joint.mimic
+            ends = sorted((end - mimic.offset) / mimic.multiplier for end in (limits.lower, limits.upper))
+            lower, upper = max(lower, ends[0]), min(upper, ends[1])
+    return lower, upper
+
+
+def _spread(robot: RobotSpec, driving: JointSpec, position: float) -> float:
+    """Mean distance (m) of the centres of mass of links that carry nothing and that a joint at ``position`` moves."""
     X_WL: dict[str, Array] = {robot.root: np.eye(4)}
     moved: set[str] = set()
     for joint in robot.joints:
@@ -117,7 +138,8 @@ def _clearance(robot: RobotSpec, driving: JointSpec, position: float) -> float:
         for link in robot.links
         if link.name in ends
     ]
-    return min((float(np.linalg.norm(a - b)) for a, b in combinations(centres, 2)), default=0.0)
+    distances = [float(np.linalg.norm(a - b)) for a, b in combinations(centres, 2)]
+    return sum(distances) / max(len(distances), 1)
 
 
 def _motion(joint: JointSpec, position: float) -> Array:
@@ -133,14 +155,16 @@ def _motion(joint: JointSpec, position: float) -> Array:
     return X
 
 
-def _free_name(joint: JointSpec, effector: EndEffectorSpec | None, prefix: str, taken: Iterable[str]) -> str:
-    """The driver's name of a gripper, with the prefix of its joint; else that of its end effector."""
-    name = prefix + ("gripper" if effector is None else effector.name)
+def _free_name(
+    joint: JointSpec, effector: EndEffectorSpec | None, prefix: str, plain: str, taken: Iterable[str]
+) -> str:
+    """The driver's name of a gripper, with the prefix of its joint; else its end effector's; else the plain one."""
+    name = plain if effector is None else prefix + effector.name
     for end, known in DRIVERS_NAMES.items():
-        if joint.name.endswith(end):
-            name = joint.name.removesuffix(end) + known
-    names, number = set(taken), 2
-    free = name
+        for own in (joint.name, joint.parent):
+            if own.endswith(end):
+                name = own.removesuffix(end) + known
+    names, number, free = set(taken), 2, name
     while free in names:
         free, number = f"{name}_{number}", number + 1
     return free

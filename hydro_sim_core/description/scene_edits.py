@@ -8,8 +8,14 @@ from typing import TypeVar
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ModelSpec, SceneSpec
+from hydro_sim_core.description.scene_drives import ActuatorSpec
 from hydro_sim_core.description.scene_fields import PoseSpec
-from hydro_sim_core.description.scene_loader import LoadedScene, check_unique_names, start_positions_of
+from hydro_sim_core.description.scene_loader import (
+    LoadedScene,
+    check_drives,
+    check_unique_names,
+    start_positions_of,
+)
 from hydro_sim_core.description.spec import Array, RobotSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.rotations import roll_pitch_yaw
@@ -23,20 +29,25 @@ def pose_spec(X: Array) -> PoseSpec:
     return PoseSpec(xyz=tuple(X[:3, 3].tolist()), rpy=tuple(roll_pitch_yaw(X[:3, :3]).tolist()))
 
 
-def with_model(scene: LoadedScene, model: ModelSpec, robot: RobotSpec) -> LoadedScene:
+def with_model(
+    scene: LoadedScene, model: ModelSpec, robot: RobotSpec, actuators: Sequence[ActuatorSpec] = ()
+) -> LoadedScene:
     """Copy of a scene with another model added at the end.
 
     Args:
         scene: The scene.
         model: Section of the model in a scene file.
         robot: Robot described by ``model.urdf``, prefix applied.
+        actuators: Drives of its joints that do not follow from its description.
 
     Raises:
-        InputError: A name of the model is in use, or a start position is invalid.
+        InputError: A name of the model is in use, a start position is invalid, or an actuator drives no joint.
     """
-    spec = _changed(scene.spec, models=(*scene.spec.models, model))
+    drives = (*scene.spec.actuators, *actuators)
+    spec = _changed(scene.spec, models=(*scene.spec.models, model), actuators=drives)
     robots = (*scene.robots, robot)
     check_unique_names(spec, robots, scene.source)
+    check_drives(spec, robots, scene.source)
     start = start_positions_of(model, robot, f"models '{model.name}'", scene.source)
     return replace(scene, spec=spec, robots=robots, start_positions=(*scene.start_positions, start))
 

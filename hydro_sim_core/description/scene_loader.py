@@ -97,7 +97,6 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
     Raises:
         InputError: A name occurs twice or is unknown, or a start position is outside the limits of its joint.
     """
-    joints = {name: joint for robot in robots for joint in robot.joints for name in joint.all_names}
     check_unique_names(spec, robots, source)
     _check_attachments(spec, robots, source)
     check_scene(spec, robots, source)
@@ -105,7 +104,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
         start_positions_of(model, robot, f"models.{i}.positions", source)
         for i, (model, robot) in enumerate(zip(spec.models, robots, strict=True))
     )
-    _check_drives(spec, joints, source)
+    check_drives(spec, robots, source)
     _check_commands(spec, robots, source)
     _check_pairs(spec, robots, source)
     _check_sensors(spec, robots, source)
@@ -261,8 +260,9 @@ def _instead(joint: JointSpec) -> str:
     return f"name its coordinates {', '.join(names)}" if len(names) > 1 else "remove it"
 
 
-def _check_drives(spec: SceneSpec, joints: dict[str, JointSpec], source: Path) -> None:
+def check_drives(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
     """Check that every driven joint exists, can be driven and is driven once; fingers may share a coordinate."""
+    joints = {name: joint for robot in robots for joint in robot.joints for name in joint.all_names}
     drivers: dict[str, str] = {}
     linkages = {f"grippers.{i}.joints" for i, gripper in enumerate(spec.grippers) if gripper.is_linkage}
     for where, name in _driven_joints(spec):

@@ -133,7 +133,13 @@ def _check_options(source: Path, package_dirs: object, xacro_args: object, prefi
         raise InputError(source, "prefix", f"{excerpt(prefix)} does not fit", "give text")
 
 
-def parse_robot(text: str, source: str, prefix: str = "", repair: Policy = "warn") -> RobotSpec:
+def parse_robot(
+    text: str,
+    source: str,
+    prefix: str = "",
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    repair: Policy = "warn",
+) -> RobotSpec:
     """Read a robot description from URDF text.
 
     Args:
@@ -141,12 +147,13 @@ def parse_robot(text: str, source: str, prefix: str = "", repair: Policy = "warn
             base folder.
         source: Name of the text in error messages.
         prefix: Put before every link and joint name.
+        package_dirs: Packages, or folders that hold packages, for ``package://``.
         repair: As for :func:`load_robot`.
 
     Raises:
         InputError: As :func:`load_robot`, or it names a file by a relative path.
     """
-    resolver = PackageResolver(Path(source), placeless=True)
+    resolver = PackageResolver(Path(source), package_dirs, placeless=True)
     try:
         data = text.encode()
     except UnicodeEncodeError:

@@ -57,6 +57,20 @@ def test_its_name_is_that_of_its_drivers_controller(tmp_path: Path, joint: str, 
     assert found(tmp_path, gripper_urdf(joint)) == (linkage(name, joint),)
 
 
+def test_its_name_may_come_from_the_link_on_which_it_sits(tmp_path: Path) -> None:
+    text = gripper_urdf().replace('"palm"', '"right_robotiq_140_base_link"')
+    assert found(tmp_path, text) == (linkage("right_robotiq_gripper"),)
+
+
+def test_two_of_one_robot_have_the_names_of_their_joints(tmp_path: Path) -> None:
+    text = gripper_urdf()
+    own = text.partition('<link name="world"/>')[2].removesuffix("</robot>")
+    other = re.sub(r'(name|link|joint)="(?!world)(\w+)"', r'\1="other_\2"', own)
+    names = [KNUCKLE, f"other_{KNUCKLE}"]
+    two = found(tmp_path, text.replace("</robot>", f"{other}</robot>"))
+    assert two == tuple(linkage(name, name) for name in names)
+
+
 def test_it_closes_where_its_ends_meet(tmp_path: Path) -> None:
     """Turning the other way the same pads meet at the lower one."""
     turned = re.sub(
@@ -144,7 +158,7 @@ BAD_GROUPS = {
 @pytest.mark.parametrize("case", BAD_GROUPS)
 def test_what_an_srdf_names_and_the_robot_lacks_is_refused(tmp_path: Path, case: str) -> None:
     text, problem, mend = BAD_GROUPS[case]
-    with pytest.raises(InputError, match="hand.srdf") as error:
+    with pytest.raises(InputError, match=r"hand\.srdf") as error:
         found(tmp_path, gripper_urdf(), text)
     assert problem in str(error.value)
     assert mend in str(error.value)

@@ -49,5 +49,8 @@ def test_every_section_is_met_where_the_file_has_it():
         "`sensors with type: imu`",
     ):
         assert f"\n## {path}\n" in page
-    assert "| `kp` | number above 0 | N/m |  | Position gain a finger. |" in page
+    assert (
+        "| `max_force` | number above 0 | N, or N m |  | Largest force a finger; of a linkage the largest"
+        in page
+    )
     assert "| `time_step` | number at least 1e-06, at most 0.1 | s | `0.001` |" in page

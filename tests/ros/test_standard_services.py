@@ -18,6 +18,7 @@ from std_msgs.msg import String
 from support.ros.node_process import SCENE, NodeProcess
 from support.ros.ros_client import RELIABLE, TIMEOUT, wait_until_answers_arrive
 from support.ros.spawned_models import BALL, WHEEL
+from support.simulation.linkage_gripper import gripper_urdf
 
 REASON = "simulation_interfaces is no wheel: it comes with ROS from apt, or is built by hand"
 srv = pytest.importorskip("simulation_interfaces.srv", reason=REASON)
@@ -434,3 +435,29 @@ def test_quitting_ends_the_process(client, process):
     """The last one: nothing is left to talk to."""
     assert client.set_state(STATES.STATE_QUITTING) == OK
     assert process.wait(20) == 0
+
+
+def test_the_gripper_of_a_spawned_robot_is_served_as_its_driver_serves_it(client):
+    """By its own action, also after it was deleted and has come again; meanwhile goals are rejected."""
+    control = pytest.importorskip("control_msgs.action", reason="control_msgs is built beside")
+    text = gripper_urdf("robotiq_85_left_knuckle_joint")
+    where = "/hand/robotiq_gripper_controller/gripper_cmd"
+    actions = ActionClient(client.node, control.GripperCommand, where)
+    goal = control.GripperCommand.Goal()
+    goal.command.position = 0.1
+    try:
+        for _ in range(2):
+            assert client.spawn(text, name="hand") == "hand"
+            client.wait_until(actions.server_is_ready, where)
+            handle = client.result(actions.send_goal_async(goal))
+            assert handle.accepted
+            result = client.result(handle.get_result_async()).result.result
+            assert result.reached_goal
+            assert result.position == pytest.approx(0.1, abs=2e-3)
+            client.done("DeleteEntity", entity="hand")
+            assert not client.result(actions.send_goal_async(goal)).accepted
+        answer = client.call("SpawnEntity", entity_resource__uri="mug?bsae=fixed")
+        assert "did you mean 'base'?" in answer.result.error_message
+        assert client.spawn("", entity_resource__uri="mug?base=fixed") == "mug"
+    finally:
+        actions.destroy()

@@ -15,6 +15,7 @@ from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.viewer.meshes import encode_mesh, shape_meshes
 from hydro_sim_core.viewer.scene import scene_of_urdf, scene_of_world
+from support.simulation.linkage_gripper import gripper_urdf
 
 SCENES = sorted((Path(__file__).parents[2] / "config" / "scenes").glob("*.yaml"))
 SCALE = PressureScale(20e3)
@@ -189,6 +190,18 @@ def test_the_message_of_a_scene_is_json_that_names_its_parts():
     ]
     assert message["scale"]["maximum"] == 20e3
     assert message["scale"]["colours"] == SCALE.table().tolist()
+
+
+def test_the_joint_of_a_linkage_has_a_slider_beside_that_of_its_effort(tmp_path):
+    """The one closes it, the other opens it again."""
+    (tmp_path / "hand.urdf").write_text(gripper_urdf())
+    message = scene_of_world(hs.load_urdf(tmp_path / "hand.urdf", drives="all"), SCALE).as_json()
+    joints = {joint["name"]: joint["commandable"] for joint in message["joints"]}
+    assert joints["knuckle_joint"]
+    assert not joints["left_tip_joint"]
+    assert message["grippers"] == [
+        {"name": "gripper", "max_force": 50.0, "unit": "N m", "joints": ("knuckle_joint",)}
+    ]
 
 
 def test_scenes_that_differ_have_different_keys():

@@ -182,7 +182,7 @@ def coordinate_efforts(record: ContactRecord, model: Model, moved: Sequence[int]
         for other in range(body + 1, len(model.tree.parent)):  # parents come first
             if model.tree.parent[other] in carried:
                 carried.append(other)
-        on_body = np.isin(bodies[:, 1], carried) * 1.0 - np.isin(bodies[:, 0], carried)
+        on_body = np.isin(bodies[:, 1], carried).astype(float) - np.isin(bodies[:, 0], carried)
         efforts += _efforts(record, on_body, record.joint_axis[body])
     return efforts
 

@@ -184,10 +184,18 @@ class Parameters:
         live=True,
     )
     gripper_goal_tolerance: float = _parameter(
-        0.002, "Goals of grippers are reached this close to the opening, m.", low=0.0, high=1.0, live=True
+        0.002,
+        "Goals of grippers are reached this close to the opening, or joint of a linkage, m or rad.",
+        low=0.0,
+        high=1.0,
+        live=True,
     )
     gripper_stall_velocity: float = _parameter(
-        0.001, "A gripper that opens or closes more slowly stands, m/s.", low=0.0, high=1.0, live=True
+        0.001,
+        "A gripper that opens or closes more slowly stands, m/s or rad/s.",
+        low=0.0,
+        high=1.0,
+        live=True,
     )
     gripper_stall_timeout: float = _parameter(
         1.0,

@@ -122,7 +122,9 @@ class Simulation:
         self.end = EndOfRun(self.runner, world, parameters.duration)
         with ExitStack() as undo:
             undo.callback(self._entities.close)
-            with _destroyed_with(self._entities.enter_context(ExitStack()), node):
+            # What comes later is destroyed after the controllers, too, which may still need it for their end.
+            self._late = self._entities.enter_context(ExitStack())
+            with _destroyed_with(self._late, node):
                 self._connect(world)
             self._entities.callback(self._states.close)
             undo.pop_all()
@@ -163,6 +165,8 @@ class Simulation:
         finally:
             if running:
                 self._states.thread.start()
+        with _destroyed_with(self._late, self._node):
+            self.control.serve_new_grippers(world)
 
     def replace_world(self, world: World) -> None:
         """Restart with any World, paused.

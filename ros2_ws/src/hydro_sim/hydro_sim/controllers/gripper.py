@@ -84,7 +84,7 @@ class GripperController(Controller):
         self, name: str, interface: str, world: World, arbiter: Arbiter, parameters: Parameters
     ) -> None:
         self.interface = interface
-        self._name = name
+        self.name = self._name = name
         self._world = world
         self._arbiter = arbiter
         self._parameters = parameters

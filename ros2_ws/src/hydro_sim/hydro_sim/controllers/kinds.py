@@ -100,11 +100,15 @@ def _twist(context: ControllerContext) -> Iterable[Controller]:
 
 
 def _grippers(context: ControllerContext) -> Iterable[Controller]:
-    for name in context.world.gripper_names:
-        yield _gripper(name, context)
+    return gripper_controllers(context, context.world.gripper_names)
 
 
-def _gripper(name: str, context: ControllerContext) -> Controller:
+def gripper_controllers(context: ControllerContext, names: Iterable[str]) -> Iterable[GripperController]:
+    """Controllers of some grippers of a World, with their topics and actions."""
+    return [_gripper(name, context) for name in names]
+
+
+def _gripper(name: str, context: ControllerContext) -> GripperController:
     interface = gripper_interface(context.world, name)
     built_in, actions = context.parameters.builtin_controllers, optional.control_actions
     controller = GripperController(name, interface, context.world, context.arbiter, context.parameters)

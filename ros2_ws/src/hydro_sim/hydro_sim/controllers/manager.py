@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.gripper import GripperController
 from hydro_sim.controllers.hold import HoldController, HoldMode
 from hydro_sim.controllers.kind import ControllerContext
-from hydro_sim.controllers.kinds import controller_kinds
+from hydro_sim.controllers.kinds import controller_kinds, gripper_controllers
 from hydro_sim.controllers.timeouts import CommandTimeouts
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
@@ -55,12 +57,12 @@ class Control:
         self._arbiter = Arbiter()
         self._hold = HoldController(world, self._arbiter)
         parts = self._arbiter, self._hold, runner, link, rejections, self._in_order
-        context = ControllerContext(node, world, joints, parameters, *parts)
+        self._context = context = ControllerContext(node, world, joints, parameters, *parts)
         self._servers = context.servers
-        watched = [one for kind in controller_kinds().values() for one in kind.made(context)]
-        self._controllers: list[Controller] = [self._hold, *watched]
+        self._watched = [one for kind in controller_kinds().values() for one in kind.made(context)]
+        self._controllers: list[Controller] = [self._hold, *self._watched]
         self._timeouts = CommandTimeouts(
-            parameters, watched, self._arbiter, self._hold, link, node.get_logger()
+            parameters, self._watched, self._arbiter, self._hold, link, node.get_logger()
         )
         for mode in ("hold", "float"):
             self._add_mode(mode)
@@ -80,6 +82,17 @@ class Control:
         """Abort all action goals and their motions; the runner is stopped."""
         for server in self._servers:
             server.abort(reason)
+
+    def serve_new_grippers(self, world: World) -> None:
+        """Make controllers for grippers that have come with an exchanged World; called in the executor's thread.
+
+        Those of grippers that have gone stay, refuse commands, and serve them again if they come back.
+        """
+        served = {one.name for one in self._watched if isinstance(one, GripperController)}
+        new = [name for name in world.gripper_names if name not in served]
+        for controller in gripper_controllers(replace(self._context, world=world), new):
+            self._watched.append(controller)
+            self._controllers.append(controller)
 
     # --- hold modes of all joints
 

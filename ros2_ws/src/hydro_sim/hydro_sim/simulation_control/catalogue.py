@@ -12,6 +12,7 @@ from hydro_sim_core.errors import InputError, MissingFile, excerpt
 from hydro_sim_core.simulation.scenes import shipped_robots, shipped_scenes
 
 ROBOT_SUFFIXES = (".urdf", ".xacro")
+SRDF_SUFFIXES = (".srdf", ".xacro")
 WORLD_SUFFIXES = (".yaml", ".yml", *ROBOT_SUFFIXES)
 _MOST_FILES = 1000
 
@@ -29,13 +30,22 @@ class Resource:
         return self.path.as_uri()
 
 
-def robot_file(uri: str) -> Path:
+def robot_file(uri: str, package_dirs: Sequence[Path] = ()) -> Path:
     """File of a robot or object: a URI, an absolute path, or the name of a shipped one.
+
+    Args:
+        uri: The URI, path or name.
+        package_dirs: Packages, or folders that hold packages, for ``package://``.
 
     Raises:
         Refused: There is none, or it is neither URDF nor xacro.
     """
-    return _file(uri, ROBOT_SUFFIXES, shipped_robots())
+    return _file(uri, ROBOT_SUFFIXES, shipped_robots(), package_dirs)
+
+
+def srdf_file(uri: str, package_dirs: Sequence[Path] = ()) -> Path:
+    """File of an SRDF: a URI or an absolute path; arguments and errors as for ``robot_file``."""
+    return _file(uri, SRDF_SUFFIXES, {}, package_dirs)
 
 
 def world_file(uri: str) -> Path:
@@ -47,7 +57,9 @@ def world_file(uri: str) -> Path:
     return _file(uri, WORLD_SUFFIXES, shipped_scenes())
 
 
-def _file(uri: str, suffixes: Sequence[str], shipped: Mapping[str, Path]) -> Path:
+def _file(
+    uri: str, suffixes: Sequence[str], shipped: Mapping[str, Path], package_dirs: Sequence[Path] = ()
+) -> Path:
     if uri in shipped:
         return shipped[uri]
     if Path(uri).suffix.lower() not in suffixes:
@@ -56,7 +68,7 @@ def _file(uri: str, suffixes: Sequence[str], shipped: Mapping[str, Path]) -> Pat
             Reason.UNSUPPORTED_FORMAT, f"{excerpt(uri)} is no {known} file, nor the name of a shipped one"
         )
     try:
-        return _resolver().resolve(f"file://{uri}" if uri.startswith("/") else uri, "uri")
+        return _resolver(package_dirs).resolve(f"file://{uri}" if uri.startswith("/") else uri, "uri")
     except MissingFile as error:
         raise Refused(Reason.NOT_FOUND, str(error)) from None
     except InputError as error:
@@ -65,8 +77,8 @@ def _file(uri: str, suffixes: Sequence[str], shipped: Mapping[str, Path]) -> Pat
         raise Refused(Reason.NOT_FOUND, f"{excerpt(uri)}: {error.strerror}") from None
 
 
-def _resolver() -> PackageResolver:
-    return PackageResolver(Path("request"), placeless=True)
+def _resolver(package_dirs: Sequence[Path]) -> PackageResolver:
+    return PackageResolver(Path("request"), package_dirs, placeless=True)
 
 
 def spawnables(sources: Sequence[str]) -> tuple[list[Resource], list[str]]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hydro_sim.simulation_control.catalogue import world_file
 from hydro_sim.simulation_control.refusals import Reason, Refused, refusing, refusing_resource
-from hydro_sim.simulation_control.spawning import SpawnRequest, build_spawned, overlapped
+from hydro_sim.simulation_control.spawning import SpawnRequest, build_spawned, overlapped, remarks_on
 from hydro_sim_core.description import LoadedScene, SceneBuilder
 from hydro_sim_core.description.scene_edits import moved, without
 from hydro_sim_core.errors import InputError
@@ -239,8 +239,11 @@ class SimulationControl:
         world = await self._edit(partial(build_spawned, request=request, X_WE=X_WE))
         name = world.scene.spec.models[-1].name
         self.spawned.append(name)
+        remarks = remarks_on(world, request)
         met = overlapped(self.snapshot.entities, world.entities.names, name)
-        return name, f"its box meets those of {', '.join(met)}" if met else ""
+        if met:
+            remarks.append(f"its box meets those of {', '.join(met)}")
+        return name, "; ".join(remarks)
 
     async def delete(self, name: str) -> None:
         """Delete an entity from the world."""

@@ -17,6 +17,10 @@ from hydro_sim.simulation_control.refusals import Reason, Refused, refusal_of
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim.simulation_control.standard import StandardServices
 from hydro_sim.simulation_control.waiting import Waiting
+from hydro_sim_core.description.places import CallSite
+from hydro_sim_core.description.scene_drives import ActuatorSpec
+from hydro_sim_core.description.values import section
+from hydro_sim_core.errors import excerpt
 from hydro_sim_core.simulation.world.entities import Entity
 
 _MAX_STEPS = 1_000_000
@@ -151,6 +155,11 @@ class ClientServices:
                 namespace=request.entity_namespace,
                 frame=request.pose.header.frame_id,
                 X_FE=pose_matrix(request.pose.pose),
+                xacro_args=tuple(request.xacro_args),
+                package_dirs=tuple(request.package_dirs),
+                srdf=request.srdf,
+                base=request.base,
+                gains=tuple(_actuator(one) for one in request.gains),
             )
         )
         return message
@@ -164,3 +173,11 @@ class ClientServices:
         V_FE = twist_vector(request.twist)
         await self._control.set_entity_state(request.name, request.pose.header.frame_id, X_FE, V_FE)
         return ""
+
+
+def _actuator(gains: Any) -> ActuatorSpec:
+    """Position drive with the gains of a message."""
+    values = {"joints": [gains.joint], "mode": "position", "kp": gains.kp, "kd": gains.kd}
+    if gains.effort_limit:
+        values["effort_limit"] = gains.effort_limit
+    return section(values, ActuatorSpec, CallSite("request", f"gains of {excerpt(gains.joint)}"))

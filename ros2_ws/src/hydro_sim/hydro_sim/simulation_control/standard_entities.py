@@ -21,7 +21,7 @@ from hydro_sim.simulation_control.conversions import (
     volume,
 )
 from hydro_sim.simulation_control.refusals import Reason, Refused, code_of, refusing
-from hydro_sim.simulation_control.spawning import SpawnRequest
+from hydro_sim.simulation_control.spawning import SpawnRequest, queried
 from hydro_sim_core.messages.state import split_time
 from hydro_sim_core.simulation.world.entities import Entity, matching
 
@@ -181,9 +181,9 @@ class EntityServices:
 def _spawn_request(request: Any) -> SpawnRequest:
     resource = resource_of(request)
     return SpawnRequest(
+        **queried(resource.uri),
         name=request.name,
         allow_renaming=request.allow_renaming,
-        uri=resource.uri,
         text=resource.resource_string,
         namespace=request.entity_namespace,
         frame=request.initial_pose.header.frame_id,
