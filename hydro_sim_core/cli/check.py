@@ -74,7 +74,8 @@ def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
         "joints": _joints(world),
         "geometries": _geometries(world),
         "sensors": [
-            {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate} for one in spec.sensors
+            {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate}
+            for one in world.scene.sensors
         ],
         "pairs": _pairs(world, most_pairs),
         "silent_pairs": [_silent_row(pair) for pair in silent],

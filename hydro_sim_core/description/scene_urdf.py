@@ -51,7 +51,9 @@ def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
         _add_visual(world, VisualSpec(shape.name, shape.shape, shape.X_LG))
     for model, robot in zip(scene.spec.models, scene.robots, strict=True):
         _add_robot(root, model, robot, {_WORLD: world_frame})
-    for sensor in scene.spec.sensors:
+    for sensor in scene.sensors:
+        if not sensor.has_frame:
+            continue
         SubElement(root, "link", name=sensor.name)
         mount = SubElement(root, "joint", name=f"{sensor.name}/mount", type="fixed")
         _add_origin(mount, sensor.X_LS)

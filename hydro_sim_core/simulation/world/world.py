@@ -128,7 +128,7 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
         self._machine = Machine(self._built.model, solver, self._drives.arrays, self._q0)
         self._start()
         self._sensors = {
-            sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in spec.sensors
+            sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in scene.sensors
         }
 
     def _start(self) -> None:
