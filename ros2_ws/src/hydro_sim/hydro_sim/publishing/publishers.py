@@ -139,7 +139,7 @@ class StatePublisher:
             self._transforms.describe(world, self._runner.snapshot(), left_out)
         self._scene_description.publish(String(data=scene_urdf(scene_for_rviz(world.scene), frame)))
         if self._robot_description is not None:
-            self._robot_description.publish(String(data=scene_urdf(world.scene, frame)))
+            self._robot_description.publish(String(data=scene_urdf(world.scene, frame, collisions=True)))
         for streams in self._by_simulated_time.values():
             streams.describe(world)
 
