@@ -13,6 +13,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.scene_edits import without
 from hydro_sim_core.recording import Recorder
+from hydro_sim_core.replay import Recording
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 G = 9.81
@@ -67,6 +68,8 @@ def test_a_recording_holds_its_readings(tmp_path):
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
         told = [message for _, _, _, message in reader.iter_decoded_messages(topics="/ft/wrench")]
     assert len(told) == 3
+    with Recording(tmp_path / "run.mcap") as recording:
+        assert len(recording.messages("wrench")) == 3
     for message, reading in zip(told, readings[::2], strict=True):
         assert message.header.frame_id == "ft"
         force, torque = message.wrench.force, message.wrench.torque
