@@ -137,7 +137,7 @@ def _measure(world: World, name: str, seconds: float) -> Phase:
         running.callback(executor.shutdown)
         publishers: tuple[StatePublisher | ContactPublisher, ...] = ()
         if name != PHASES[0]:
-            parameters = Parameters(joint_state_rate=1000.0)
+            parameters = Parameters(joint_state_rate=1000.0, wrench_topics=("left_finger_on_cylinder",))
             publishers = (
                 StatePublisher(node, world, runner, parameters),
                 ContactPublisher(node, runner, parameters),

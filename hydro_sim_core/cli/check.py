@@ -98,7 +98,8 @@ def contents(world: World, most_pairs: int | None = None) -> dict[str, Any]:
         "joints": _joints(world),
         "geometries": _geometries(world),
         "sensors": [
-            {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate} for one in spec.sensors
+            {"name": one.name, "type": one.type, "link": one.link, "rate": one.rate}
+            for one in world.scene.sensors
         ],
         "repairs": _repairs(world),
         "pairs": _pairs(world, most_pairs),

@@ -1,8 +1,9 @@
-"""Suggestions for misspelt names, and the rule for names of keys."""
+"""Suggestions for misspelt names, and the rules for names of keys and topics."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from keyword import iskeyword
 
@@ -33,3 +34,9 @@ def is_key(name: object) -> bool:
     """Whether a name can be a key of scene files and a keyword of programs."""
     is_word = isinstance(name, str) and name.isidentifier() and not iskeyword(name)
     return is_word and not str(name).startswith("_")
+
+
+def topic_token(name: str) -> str:
+    """Replace all characters of ``name`` that a topic name may not have."""
+    token = re.sub(r"\W+", "_", name, flags=re.ASCII)
+    return f"_{token}" if token[:1].isdigit() else token

@@ -391,7 +391,8 @@ class ReportSettings(Section):
     """Settings of the data published besides the state."""
 
     wrenches: Literal["all"] | tuple[LinkPair, ...] = Field(
-        "all", description="Pairs of bodies whose contact wrench is reported."
+        "all",
+        description="Pairs of bodies whose contact wrench is reported; pairs that are named have topics of their own.",
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from hydro_sim_core.description.described_drives import described_joints, initial_positions
 from hydro_sim_core.description.described_grippers import all_grippers
+from hydro_sim_core.description.described_sensors import described_sensors
 from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
@@ -25,6 +26,7 @@ from hydro_sim_core.description.scene import (
 )
 from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.scene_shapes import shape_spec
+from hydro_sim_core.description.sensor_spec import SensorSpec
 from hydro_sim_core.description.spec import CollisionSpec, ContactLaw, JointSpec, PointSpec, RobotSpec
 from hydro_sim_core.description.urdf import load_robot, with_prefix
 from hydro_sim_core.errors import InputError
@@ -49,6 +51,11 @@ class LoadedScene:
     start_positions: tuple[dict[str, float], ...]
     environment: tuple[CollisionSpec, ...]
     source: Path
+
+    @cached_property
+    def sensors(self) -> tuple[SensorSpec, ...]:
+        """The sensors of the scene file, then those of descriptions that the file does not name."""
+        return _sensors_of(self.spec, self.robots)
 
     def __repr__(self) -> str:
         spec = self.spec
@@ -202,6 +209,11 @@ def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: P
             problem = f"a body or another sensor has the name '{sensor.name}'"
             raise InputError(source, f"sensors.{i}.name", problem, "give the sensor another name")
         frames.add(sensor.name)
+    _refuse_repeats("sensor", [sensor.name for sensor in _sensors_of(spec, robots)], source, mend)
+
+
+def _sensors_of(spec: SceneSpec, robots: tuple[RobotSpec, ...]) -> tuple[SensorSpec, ...]:
+    return (*spec.sensors, *described_sensors(robots, spec.sensors, spec.time_step))
 
 
 def _refuse_repeats(where: str, names: Iterable[str], source: Path, mend: str) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation import cache_root, make_private_folder
+from hydro_sim_core.description.exported_meshes import readable_mesh, surface_of_shape
 from hydro_sim_core.description.joints import NAMESPACE, UNBOUNDED
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import LoadedScene
@@ -25,7 +22,6 @@ from hydro_sim_core.description.spec import (
     ShapeSpec,
     VisualSpec,
 )
-from hydro_sim_core.held_interrupts import held_interrupts
 from hydro_sim_core.rotations import roll_pitch_yaw
 
 ElementTree.register_namespace("hydro", NAMESPACE)
@@ -34,24 +30,29 @@ _GREY = (0.6, 0.6, 0.6, 1.0)
 _GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
 
 
-def scene_urdf(scene: LoadedScene, world_frame: str) -> str:
-    """Write a scene as URDF text.
+def scene_urdf(scene: LoadedScene, world_frame: str, collisions: bool = False) -> str:
+    """Write a scene as URDF text that other programs read whole.
 
     Joints keep their types, limits and mimic relations; a free body gets a floating joint, a sensor's frame a fixed
-    one. Types that URDF does not have are written as floating joints with the attribute ``hydro:type``. Collision
-    geometry is left out: the text is for viewers and controllers, and URDF cannot express the contact model.
+    one. Types that URDF does not have are written as floating joints with the attribute ``hydro:type``, shapes that it
+    does not have as meshes.
 
     Args:
         scene: The scene.
         world_frame: Name of the root link.
+        collisions: Whether links of robots, which are models with joints, have their collision shapes, for planners
+            that keep a robot out of itself. What lies on something is in contact with it, so objects have none.
     """
     root = Element("robot", name=scene.spec.name)
     world = SubElement(root, "link", name=world_frame)
     for shape in scene.environment:
         _add_visual(world, VisualSpec(shape.name, shape.shape, shape.X_LG))
     for model, robot in zip(scene.spec.models, scene.robots, strict=True):
-        _add_robot(root, model, robot, {_WORLD: world_frame})
-    for sensor in scene.spec.sensors:
+        moves = any(joint.type != "fixed" for joint in robot.joints)
+        _add_robot(root, model, robot, {_WORLD: world_frame}, collisions and moves)
+    for sensor in scene.sensors:
+        if not sensor.has_frame:
+            continue
         SubElement(root, "link", name=sensor.name)
         mount = SubElement(root, "joint", name=f"{sensor.name}/mount", type="fixed")
         _add_origin(mount, sensor.X_LS)
@@ -74,8 +75,7 @@ def robot_urdf(robot: RobotSpec, extensions: Iterable[Element] = ()) -> str:
     root = Element("robot", name=robot.name)
     for link in robot.links:
         element = _add_link(root, link)
-        for collision in link.collisions:
-            _add_shapes(element, "collision", collision.name, collision.shape, collision.X_LG)
+        _add_collisions(element, link)
         inertial = element.find("inertial")
         if link.name == robot.root and inertial is not None:
             element.remove(inertial)
@@ -109,10 +109,14 @@ def fixed_links(scene: LoadedScene) -> frozenset[str]:
     return frozenset(welded | {joint.child for joint in joints if joint.type == "fixed"})
 
 
-def _add_robot(root: Element, model: ModelSpec, robot: RobotSpec, rename: dict[str, str]) -> None:
+def _add_robot(
+    root: Element, model: ModelSpec, robot: RobotSpec, rename: dict[str, str], collisions: bool
+) -> None:
     for link in robot.links:
         if link.name != _WORLD:
-            _add_link(root, link)
+            element = _add_link(root, link)
+            if collisions:
+                _add_collisions(element, link)
     if robot.root != _WORLD:
         base = JointSpec(
             name=model.base_joint_name,
@@ -143,6 +147,11 @@ def _add_inertial(link: Element, inertial: InertialSpec) -> None:
     inertia = inertial.I_LCo
     names = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
     SubElement(element, "inertia", {key: _number(inertia[ij]) for key, ij in names.items()})
+
+
+def _add_collisions(element: Element, link: LinkSpec) -> None:
+    for collision in link.collisions:
+        _add_shapes(element, "collision", collision.name, collision.shape, collision.X_LG)
 
 
 def _add_visual(link: Element, visual: VisualSpec) -> None:
@@ -178,28 +187,7 @@ def _urdf_parts(shape: ShapeSpec) -> list[tuple[ShapeSpec, NDArray[np.float64]]]
         return [(shape, np.eye(4))]
     if known.urdf_parts is not None:
         return [(ShapeSpec(kind, size), _shifted(z)) for kind, size, z in known.urdf_parts(*shape.size)]
-    return [(ShapeSpec("mesh", path=_surface_file(shape)), np.eye(4))]
-
-
-def _surface_file(shape: ShapeSpec) -> Path:
-    """Mesh file of a shape that URDF does not have, named by a digest of its content."""
-    with held_interrupts():
-        import trimesh  # takes a third of a second
-
-    vertices, triangles = shape_types()[shape.kind].surface(shape.size)
-    data = bytes(trimesh.exchange.stl.export_stl(trimesh.Trimesh(vertices, triangles, process=False)))
-    path = cache_root() / "meshes" / f"{shape.kind}-{hashlib.sha256(data).hexdigest()[:16]}.stl"
-    if path.is_file():
-        return path
-    folder: Path | None = path.parent
-    try:
-        make_private_folder(path.parent)
-    except OSError:
-        folder = None  # use the folder for temporary files
-    # Written under another name and renamed, as another node may be reading it.
-    with NamedTemporaryFile(dir=folder, suffix=".stl", delete=False) as file:
-        file.write(data)
-    return Path(file.name) if folder is None else Path(file.name).replace(path)
+    return [(ShapeSpec("mesh", path=surface_of_shape(shape)), np.eye(4))]
 
 
 def _shifted(z: float) -> NDArray[np.float64]:
@@ -211,7 +199,7 @@ def _shifted(z: float) -> NDArray[np.float64]:
 def _add_geometry(parent: Element, shape: ShapeSpec) -> None:
     if shape.kind == "mesh":
         assert shape.path is not None
-        SubElement(parent, "mesh", filename=shape.path.as_uri(), scale=_numbers(shape.scale))
+        SubElement(parent, "mesh", filename=readable_mesh(shape.path).as_uri(), scale=_numbers(shape.scale))
     else:
         sizes, rest = {}, list(shape.size)
         for length in shape_types()[shape.kind].lengths:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from hydro_sim_core.description.scene_fields import Name, NonNegative, PoseSpec, Word, unit
 from hydro_sim_core.description.spec import Array
@@ -23,6 +23,23 @@ class SensorSpec(Section):
         description="Messages a second of simulated time; 0 for one every step.",
         json_schema_extra=unit("Hz"),
     )
+
+    #: Whether its frame is that of its link, as those of sensors in descriptions are, and none of its own.
+    _is_in_link: bool = PrivateAttr(False)
+
+    def take_frame_of_link(self) -> None:
+        """Have no frame of its own, but that of its link."""
+        self._is_in_link = True
+
+    @property
+    def has_frame(self) -> bool:
+        """Whether it has a frame of its own."""
+        return not self._is_in_link
+
+    @property
+    def frame(self) -> str:
+        """Name of its frame."""
+        return self.link if self._is_in_link else self.name
 
     @property
     def X_LS(self) -> Array:

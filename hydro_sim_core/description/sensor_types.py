@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
@@ -137,6 +137,20 @@ _SENSORS = (
             ),
             Setting("accelerometer_bias", "Added to the specific force.", Vector3, (0.0, 0.0, 0.0), "m/s^2"),
             Setting("seed", "Of the noise; the same seed gives the same noise.", WholeNumber, 0),
+        ),
+    ),
+    SensorType(
+        "force_torque",
+        "A force-torque sensor between its link and the parent of that: the wrench that the joint above the link "
+        "transmits.",
+        "hydro_sim_core.sensors.force_torque:ForceTorque",
+        settings=(
+            Setting(
+                "measure_direction",
+                "Whether the link's wrench on its parent is read, as with the sensors of arms, or the reaction.",
+                Literal["child_to_parent", "parent_to_child"],
+                "child_to_parent",
+            ),
         ),
     ),
 )

@@ -319,12 +319,21 @@ class Repair:
         return f"{self.element}: {self.was}: {self.became}"
 
 
+@dataclass(frozen=True)
+class DescribedSensor:
+    """A force-torque sensor of a ``<ros2_control>`` block, between its link and the parent of that."""
+
+    name: str
+    link: str
+
+
 @dataclass(frozen=True, eq=False)
 class RobotSpec:
     """A robot: a tree of links. ``links[0]`` is the root; joints are ordered with parents first.
 
     Attributes:
         drives: What its description says of drives.
+        sensors: Its force-torque sensors.
         pair_laws: Contact laws of pairs of its links; they outrank the SRDF.
         srdf: What an SRDF says about contact of its links.
         repairs: What was changed in it.
@@ -337,6 +346,7 @@ class RobotSpec:
     pair_laws: tuple[PairLaw, ...] = ()
     srdf: SrdfSpec = SrdfSpec()
     drives: tuple[DriveSpec, ...] = ()
+    sensors: tuple[DescribedSensor, ...] = ()
     repairs: tuple[Repair, ...] = ()
 
     @property

@@ -27,6 +27,7 @@ from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_c
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.repair import Policy, Repairs
 from hydro_sim_core.description.ros2_control import read_drives
+from hydro_sim_core.description.ros2_control_sensors import read_sensors
 from hydro_sim_core.description.shapes import (
     Material,
     NoMesh,
@@ -38,6 +39,7 @@ from hydro_sim_core.description.shapes import (
 from hydro_sim_core.description.spec import (
     CollisionSpec,
     ContactLaw,
+    DescribedSensor,
     JointSpec,
     LinkSpec,
     PairLaw,
@@ -193,6 +195,9 @@ def _read_robot(
     _read_pair_laws(robot, model)
     spec = model.build(str(source))
     spec = replace(spec, drives=read_drives(robot, {joint.name: joint for joint in spec.joints}))
+    spec = replace(
+        spec, sensors=read_sensors(robot, spec.joints, {link.name for link in spec.links} - {"world"})
+    )
     srdf = _srdf_of(robot, resolver, srdf)
     if srdf is not None:
         spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
@@ -402,4 +407,7 @@ def with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
         pair_laws=tuple(replace(law, links=pair(law.links)) for law in robot.pair_laws),
         srdf=srdf,
         drives=tuple(replace(drive, joint=prefix + drive.joint) for drive in robot.drives),
+        sensors=tuple(
+            DescribedSensor(prefix + sensor.name, prefix + sensor.link) for sensor in robot.sensors
+        ),
     )

@@ -228,9 +228,13 @@ class XmlElement:
             raise self.error(f"{attribute}={value:g} is negative", "write a number of at least 0")
         return value
 
+    def content(self) -> str:
+        """Its text, without blanks around it."""
+        return (self.lxml.text or "").strip()
+
     def content_number(self) -> float:
         """Its content, which is one finite number."""
-        return self._finite(f"<{self.tag}>", (self.lxml.text or "").strip())
+        return self._finite(f"<{self.tag}>", self.content())
 
     def _finite(self, attribute: str, word: str) -> float:
         try:

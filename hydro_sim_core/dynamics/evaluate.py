@@ -40,7 +40,8 @@ class TreeEvaluator:
         self.p_WB = np.zeros((num_bodies, 3))
         self.S = np.zeros((num_bodies, 6, 6))
         self._q: bytes | None = None
-        self._tree, self._scratch = Handle(tree), Handle(make_scratch(tree))
+        self._memory = make_scratch(tree)
+        self._tree, self._scratch = Handle(tree), Handle(self._memory)
 
     @property
     def _posture(self) -> tuple[Handle, Floats, Floats, Floats]:
@@ -97,6 +98,15 @@ class TreeEvaluator:
         tau = np.empty(len(self.tree.damping))
         equations.inverse_dynamics(*self._posture, _floats(v), _floats(a), tau, self._scratch)
         return tau
+
+    def body_accelerations(self, v: Floats, a: Floats) -> Floats:
+        """Spatial accelerations A_WB (nb, 6) of all bodies about the world's origin, relative to free fall.
+
+        The angular part comes first. A point p of a body, with twist V_WB = (w, v_O), accelerates relative to free fall
+        by ``A[3:] + A[:3] x p + w x (v_O + w x p)``.
+        """
+        self.inverse_dynamics(v, a)
+        return self._memory.A_WB.copy()
 
     def momentum(self, v: Floats) -> Floats:
         """Momentum L (6,): angular about the world's origin, then linear."""

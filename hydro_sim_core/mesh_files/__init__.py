@@ -1,6 +1,7 @@
 """Mesh files of any accepted format as plain arrays, read so that a stranger's file can do no harm."""
 
 from hydro_sim_core.mesh_files.allowance import shared_allowance
+from hydro_sim_core.mesh_files.boundaries import boundary_triangles
 from hydro_sim_core.mesh_files.reading import (
     MAX_ELEMENTS,
     MAX_FILE_BYTES,
@@ -23,6 +24,7 @@ __all__ = [
     "EmptyMesh",
     "Part",
     "Volume",
+    "boundary_triangles",
     "mesh_file",
     "read_coloured_parts",
     "read_surface",

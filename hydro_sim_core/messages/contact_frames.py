@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.description.names import topic_token
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.contact_arrows import wrench_at_centre
-from hydro_sim_core.messages.state import topic_token
 from hydro_sim_core.simulation import Snapshot, World
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ def framed_pairs(world: World) -> dict[Pair, str]:
     if world.scene.spec.report.wrenches == "all":
         return {}
     frames = {(a, b): f"{topic_token(a)}_on_{topic_token(b)}" for a, b in world.contact_pairs}
-    taken = {*world.frame_names, *(sensor.name for sensor in world.scene.spec.sensors)}
+    taken = {*world.frame_names, *(sensor.name for sensor in world.scene.sensors)}
     for name in frames.values():
         if name in taken:
             problem = "is a link or a sensor, and would be the frame of a contact"

@@ -81,12 +81,11 @@ def stored_energy(faces: FaceArrays) -> float:
 
 def _write_patch(writer: CdrWriter, patch: ContactPatch, relative_twist: Array, flags: int) -> None:
     faces, quality = patch.faces, patch.quality
-    used = np.arange(faces.vertices.shape[1]) < faces.num_vertices[:, None]
-    pressures = _vertex_pressures(faces)
+    used, pressures = _used(faces), _vertex_pressures(faces)
     for name in (patch.name_a, patch.name_b, patch.geometry_a, patch.geometry_b):
         writer.string(name)
     writer.float64(*patch.force_on_b, *patch.moment_on_b(patch.p_WR), *patch.p_WR)
-    writer.float64(patch.area, float(np.max(pressures, where=used, initial=0.0)), stored_energy(faces))
+    writer.float64(patch.area, highest_pressure(faces), stored_energy(faces))
     writer.uint32(flags)
     writer.float64(quality.force_error, quality.face_size_ratio, quality.lost_force_share)
     writer.rows(faces.centroids.ravel())
@@ -100,6 +99,17 @@ def _write_patch(writer: CdrWriter, patch: ContactPatch, relative_twist: Array, 
     writer.rows(faces.num_vertices.astype(np.uint8))
     writer.rows(faces.vertices[used].ravel())
     writer.rows(pressures[used].astype(np.float32))
+
+
+def highest_pressure(faces: FaceArrays) -> float:
+    """Largest pressure of a patch, which occurs at a vertex, Pa; 0 without positive pressure."""
+    return float(np.max(_vertex_pressures(faces), where=_used(faces), initial=0.0))
+
+
+def _used(faces: FaceArrays) -> NDArray[np.bool_]:
+    """(F, MAX_VERTICES) which vertices are in use."""
+    used: NDArray[np.bool_] = np.arange(faces.vertices.shape[1]) < faces.num_vertices[:, None]
+    return used
 
 
 def _vertex_pressures(faces: FaceArrays) -> Array:

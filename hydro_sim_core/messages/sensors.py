@@ -37,7 +37,7 @@ def _topics(sensor: Sensor) -> Iterable[Stream]:
                 return None
             writer = CdrWriter()
             if topic.has_header:
-                writer.header(sensor.name, split_time(snapshot.time))
+                writer.header(sensor.frame, split_time(snapshot.time))
             topic.write(writer, read(snapshot))
             return writer.bytes()
 

@@ -6,7 +6,6 @@ interpreter lock that the stepping thread needs after every step.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.names import topic_token
 from hydro_sim_core.description.scene_urdf import fixed_links
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.cdr import MessageTemplate, TemplateWriter
@@ -34,12 +34,6 @@ def stamped_time(stamp: tuple[int, int]) -> float:
     """Time in s of (seconds, nanoseconds), as whoever reads a stamp has it."""
     seconds, nanoseconds = stamp
     return seconds + 1e-9 * nanoseconds
-
-
-def topic_token(name: str) -> str:
-    """Replace all characters of ``name`` that a topic name may not have."""
-    token = re.sub(r"\W+", "_", name, flags=re.ASCII)
-    return f"_{token}" if token[:1].isdigit() else token
 
 
 def wrench_topics(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -142,13 +136,14 @@ def pair_wrench(contacts: Sequence[ContactPatch], pair: tuple[str, str], X_WB: A
 def fixed_frames(scene: LoadedScene, links: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """(parent, child) of the frames that never move in their parent, of links and of sensors."""
     stays = fixed_links(scene)
-    sensors = [(sensor.link, sensor.name) for sensor in scene.spec.sensors]
+    sensors = [(sensor.link, sensor.name) for sensor in scene.sensors if sensor.has_frame]
     return [link for link in links if link[1] in stays] + sensors
 
 
 def frames_of(scene: LoadedScene, links: Mapping[str, Array]) -> dict[str, Array]:
-    """Pose (4, 4) of every link and of every sensor in the world, given those of the links."""
-    return {**links, **{sensor.name: links[sensor.link] @ sensor.X_LS for sensor in scene.spec.sensors}}
+    """Pose (4, 4) of every link and of every sensor's own frame in the world, given those of the links."""
+    own = (sensor for sensor in scene.sensors if sensor.has_frame)
+    return {**links, **{sensor.name: links[sensor.link] @ sensor.X_LS for sensor in own}}
 
 
 def transforms_template(links: Sequence[tuple[str, str]], world_frame: str) -> MessageTemplate:

@@ -19,6 +19,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import bubble_streams
 from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.messages.contact_frames import ContactFrames, contact_wrench, framed_pairs
+from hydro_sim_core.messages.contact_list import encode_contacts
 from hydro_sim_core.messages.contact_markers import ContactMarkers
 from hydro_sim_core.messages.contact_patches import encode_contact_patches
 from hydro_sim_core.messages.energies import energy_streams
@@ -40,6 +41,7 @@ from hydro_sim_core.messages.state import (
 )
 from hydro_sim_core.messages.stream import Stream, StreamKind
 from hydro_sim_core.messages.view import View
+from hydro_sim_core.messages.wrench_pairs import pairs_with_topics
 from hydro_sim_core.plugins import load_plugins
 from hydro_sim_core.simulation import Snapshot, World
 
@@ -166,7 +168,7 @@ def _floating_joints(world: World, view: View) -> Iterable[Stream]:
 
 
 def _wrenches(world: World, view: View) -> Iterable[Stream]:
-    for pair, topic in wrench_topics(world.contact_pairs).items():
+    for pair, topic in wrench_topics(pairs_with_topics(world, view)).items():
         yield _wrench(topic, pair, world, view)
     for pair, frame in framed_pairs(world).items():
         yield _contact_wrench(pair, frame)
@@ -190,6 +192,13 @@ def _contact_wrench(pair: tuple[str, str], frame: str) -> Stream:
         return template.fill(split_time(snapshot.time), contact_wrench(snapshot, pair))
 
     return Stream(f"~/contact_wrench/{frame}", "geometry_msgs/msg/WrenchStamped", encode)
+
+
+def _contact_list(world: World, view: View) -> Iterable[Stream]:
+    def encode(snapshot: Snapshot) -> bytes:
+        return encode_contacts(snapshot.contact_summary, view.world_frame, split_time(snapshot.time))
+
+    yield Stream("~/contacts", "hydro_sim_msgs/msg/ContactArray", encode)
 
 
 def _contacts(world: World, view: View) -> Iterable[Stream]:
@@ -219,6 +228,7 @@ _KINDS = (
     StreamKind("floating_joints", _floating_joints, rate=60.0, parameter="joint_state_rate"),
     StreamKind("transforms", _moving_transforms, rate=60.0, parameter="tf_rate", depth=100),
     StreamKind("wrenches", _wrenches, rate=100.0, parameter="wrench_rate"),
+    StreamKind("contact_list", _contact_list, rate=30.0, parameter="contact_rate"),
     StreamKind("sensors", sensor_streams, rate=0.0),
     StreamKind("energies", energy_streams, rate=10.0, parameter="marker_rate", clock="real"),
     StreamKind("contacts", _contacts, rate=30.0, parameter="marker_rate", clock="real", depth=5),

@@ -38,9 +38,12 @@ class View:
         scale: Colour scale of pressures.
         legend_position: (3,) lower left corner of the legend, m; None puts it beside what the scene handles.
         bubbles: Soft-bubble fingers with cameras.
+        wrench_topics: Pairs of bodies with wrench topics of their own, each ``A_on_B``, or ``all``; empty for those of
+            ``report.wrenches``.
     """
 
     world_frame: str = "world"
     scale: PressureScale = field(default_factory=PressureScale)
     legend_position: tuple[float, float, float] | None = None
     bubbles: tuple[Bubble, ...] = ()
+    wrench_topics: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Simulated sensors on links: IMU and Soft-bubble camera."""
+"""Simulated sensors on links: IMU, force-torque sensor and Soft-bubble camera."""
 
 from hydro_sim_core.sensors.bubble_camera import BubbleCamera, BubbleImages, EllipsoidCap, PinholeCamera
 

@@ -41,7 +41,8 @@ class Sensor(ABC):
 
     Attributes:
         topics: Topics that publish its readings.
-        name: Name of the sensor and of its frame.
+        name: Name of the sensor.
+        frame: Name of its frame, that of the sensor unless it is that of the link.
         link: Name of the link that carries it.
         X_LS: (4, 4) pose of its frame in the link.
         rate: Messages a second of simulated time; 0 for one every step.
@@ -57,7 +58,7 @@ class Sensor(ABC):
     topics: ClassVar[tuple[SensorTopic, ...]]
 
     def __init__(self, spec: SensorSpec, world: World) -> None:
-        self.name, self.link, self.rate = spec.name, spec.link, spec.rate
+        self.name, self.frame, self.link, self.rate = spec.name, spec.frame, spec.link, spec.rate
         self.X_LS = spec.X_LS
         self.X_LS.flags.writeable = False
 

@@ -15,7 +15,7 @@ from hydro_sim_core.geometry import load_surface
 from hydro_sim_core.geometry.files import scale_factors
 from hydro_sim_core.geometry.volume_files import load_volume
 from hydro_sim_core.held_interrupts import held_interrupts
-from hydro_sim_core.mesh_files import VOLUME_SUFFIXES, Part, read_coloured_parts
+from hydro_sim_core.mesh_files import VOLUME_SUFFIXES, Part, boundary_triangles, read_coloured_parts
 
 with held_interrupts():
     import trimesh
@@ -104,20 +104,9 @@ def _surface(shape: ShapeSpec) -> tuple[Array, NDArray[np.int64]]:
         assert shape.path is not None
         if shape.path.suffix.lower() in VOLUME_SUFFIXES:
             volume = load_volume(shape.path, shape.scale)
-            return volume.vertices, _boundary(volume.vertices, volume.tetrahedra)
+            return volume.vertices, boundary_triangles(volume.vertices, volume.tetrahedra)
         return load_surface(shape.path, shape.scale)
     return shape_types()[shape.kind].surface(shape.size)
-
-
-def _boundary(vertices: Array, tetrahedra: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Boundary triangles of tetrahedra, oriented outwards."""
-    sides = tetrahedra[:, [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]]]
-    corners = vertices[tetrahedra]
-    inverted = np.linalg.det(corners[:, 1:] - corners[:, :1]) < 0.0
-    sides[inverted] = sides[inverted][..., ::-1]
-    sides = sides.reshape(-1, 3)
-    _, first, count = np.unique(np.sort(sides, axis=1), axis=0, return_index=True, return_counts=True)
-    return sides[first[count == 1]]
 
 
 def _coloured_parts(path: Path, scale: tuple[float, float, float]) -> tuple[tuple[Mesh, Rgba], ...]:

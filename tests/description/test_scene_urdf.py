@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from hydro_sim_core.description import load_robot, load_scene
+from hydro_sim_core.description.exported_meshes import readable_mesh
 from hydro_sim_core.description.scene_urdf import fixed_links, robot_urdf, scene_urdf
 from hydro_sim_core.geometry import load_surface
+from hydro_sim_core.geometry.simplices import enclosed_volume
+from hydro_sim_core.geometry.volume_files import load_volume
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 
@@ -114,3 +117,44 @@ def test_urdfdom_reads_a_robot_as_we_do(name):
     for kind, key in ((pin.VISUAL, "visuals"), (pin.COLLISION, "collisions")):
         shapes = pin.buildGeomFromUrdfString(model, text, kind)
         assert shapes.ngeoms == sum(len(getattr(link, key)) for link in robot.links)
+
+
+@pytest.mark.parametrize("name", ["spatula_slip", "pancake_flip", "peppers"])
+def test_urdfdom_reads_a_scene_whole_and_without_a_word(name, capfd):
+    """As robot_state_publisher, RViz and MoveIt do: every shape is there, from a file that can be read."""
+    scene = load_scene(SCENES[0].with_name(f"{name}.yaml"))
+    texts = [scene_urdf(scene, "map", collisions=True), *(robot_urdf(robot) for robot in set(scene.robots))]
+    for text in texts:
+        model = pin.buildModelFromXML(text)
+        for kind, tag in ((pin.VISUAL, "visual"), (pin.COLLISION, "collision")):
+            shapes = pin.buildGeomFromUrdfString(model, text, kind)
+            assert shapes.ngeoms == len(ElementTree.fromstring(text).findall(f"link/{tag}"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_mesh_of_tetrahedra_goes_out_as_its_surface():
+    """RViz and MoveIt do not read VTK; the surface is in the unit of the file, and made once."""
+    robot = load_robot(URDF / "pepper.urdf.xacro")
+    (solid,) = (link.collisions[0].shape for link in robot.links if link.collisions)
+    assert solid.path.suffix == ".vtk"
+    (mesh,) = ElementTree.fromstring(robot_urdf(robot)).iterfind("link/collision/geometry/mesh")
+    path = Path(mesh.get("filename").removeprefix("file://"))
+    assert path == readable_mesh(solid.path) != solid.path
+    scale = [float(word) for word in mesh.get("scale").split()]
+    vertices, triangles = load_surface(path, scale, watertight=True)
+    volume = load_volume(solid.path, solid.scale)
+    corners = volume.vertices[volume.tetrahedra]
+    expected = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1])).sum() / 6.0
+    assert enclosed_volume(vertices, triangles) == pytest.approx(expected, rel=1e-5)
+
+
+def test_robots_have_collision_shapes_for_planners_and_what_lies_about_has_none():
+    """A body on another is in contact with it, and a planner would call that a collision of the start."""
+    scene = load_scene(SCENES[0].with_name("spatula_slip.yaml"))
+    links = ElementTree.fromstring(scene_urdf(scene, "map", collisions=True)).findall("link")
+    counts = {link.get("name"): len(link.findall("collision")) for link in links}
+    for model, robot in zip(scene.spec.models, scene.robots, strict=True):
+        for link in robot.links:
+            assert counts[link.name] == (len(link.collisions) if model.name == "arm" else 0)
+    assert counts["left_finger"] == 1
+    assert "collision" not in scene_urdf(scene, "map")

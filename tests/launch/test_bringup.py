@@ -181,6 +181,32 @@ def test_own_description_with_shapes_that_urdf_lacks_is_written_in_those_it_has(
     assert len(finger.findall("collision")) == len(read.collisions) == 1
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ('<mesh filename="meshes/pepper.obj"/>', False),
+        ('<mesh filename="file://{folder}/pepper.vtk"/>', False),
+        ('<mesh filename="file://{folder}/pepper.obj"/>', True),
+        ('<box size="1 1 1"/>', True),
+    ],
+)
+def test_own_description_is_written_anew_where_its_meshes_would_not_be_found(tmp_path, given, kept):
+    """A path that is relative to the file, which others are not told, or a format that they do not read."""
+    meshes = ROOT / "urdf" / "meshes"
+    shape = given.format(folder=meshes)
+    (tmp_path / "meshes").symlink_to(meshes)
+    path = tmp_path / "own.urdf"
+    path.write_text(
+        f'<robot name="own"><link name="a"><collision><geometry>{shape}</geometry></collision></link></robot>'
+    )
+    description = plan(description_file=str(path)).description
+    assert (description == path.read_text()) == kept
+    for mesh in ElementTree.fromstring(description).iter("mesh"):
+        assert mesh.get("filename").startswith("file:///")
+        assert Path(mesh.get("filename")).suffix in (".stl", ".obj")
+        assert Path(mesh.get("filename").removeprefix("file://")).is_file()
+
+
 def test_own_controllers(own_arm, tmp_path):
     """Every controller of the file is found; those that would fight over joints wait."""
     file = tmp_path / "controllers.yaml"

@@ -8,6 +8,9 @@ import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.contact_frames import ContactFrames, contact_wrench, framed_pairs
 from hydro_sim_core.messages.state import pair_wrench
+from hydro_sim_core.messages.streams import stream_kinds
+from hydro_sim_core.messages.view import View
+from hydro_sim_core.messages.wrench_pairs import check_wrench_topics
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 
 PAIR = ("left_finger", "spatula")
@@ -80,3 +83,29 @@ def test_a_sensor_of_the_same_name_is_refused(tmp_path):
     path.write_text(yaml.safe_dump(scene))
     with pytest.raises(InputError, match="'left_finger_on_spatula': is a link or a sensor"):
         framed_pairs(hs.load_scene(path))
+
+
+def wrenches_of(world, *names):
+    """Topics of wrenches about the bodies' origins."""
+    streams = stream_kinds()["wrenches"].streams(world, View(wrench_topics=names))
+    return [stream.topic for stream in streams if stream.topic.startswith("~/wrench/")]
+
+
+def test_only_pairs_that_are_asked_for_have_wrench_topics(gripped):
+    """Those that the scene names, or else those that the view names, whether the scene has them or not."""
+    fingers = ["~/wrench/left_finger_on_spatula", "~/wrench/right_finger_on_spatula"]
+    assert wrenches_of(gripped) == fingers
+    assert wrenches_of(gripped, "left_finger_on_spatula") == fingers[:1]
+    everything = wrenches_of(gripped, "all")
+    assert set(fingers) < set(everything)
+    other = next(topic for topic in everything if topic not in fingers)
+    assert wrenches_of(gripped, other.removeprefix("~/wrench/"), "nobody_on_nothing") == [other]
+    dropped = hs.load_scene("drop_box")
+    assert wrenches_of(dropped) == []
+    assert wrenches_of(dropped, "all") == ["~/wrench/box_on_ground"]
+
+
+def test_a_name_of_no_pair_is_told(gripped):
+    check_wrench_topics(View(wrench_topics=("all",)), gripped)
+    with pytest.raises(InputError, match="did you mean 'left_finger_on_spatula'"):
+        check_wrench_topics(View(wrench_topics=("left_finger_on_spatul",)), gripped)

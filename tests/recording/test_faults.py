@@ -19,6 +19,7 @@ from mcap.reader import make_reader
 
 from hydro_sim_core import load_scene
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording import Recorder, mcap_file, read_messages, recorder
 from hydro_sim_core.recording.episodes import EpisodeFiles
 from hydro_sim_core.replay import Recording
@@ -303,8 +304,8 @@ def test_a_file_that_cannot_be_is_refused_at_once(tmp_path, name, problem):
 
 
 def test_names_that_would_share_a_topic_are_refused_before_there_is_a_file(world, tmp_path):
-    world.contact_pairs = (("a/b", "box"), ("a_b", "box"))
-    started = Recorder(tmp_path / "run.mcap", complete=True)
+    world.touching_pairs = (("a/b", "box"), ("a_b", "box"))
+    started = Recorder(tmp_path / "run.mcap", view=View(wrench_topics=("all",)), complete=True)
     message = "links 'a/b' and 'a_b': would share the topic ~/wrench/a_b_on_box; rename one"
     with pytest.raises(InputError, match=message):
         started.start(take_snapshot(world, epoch=0), world)

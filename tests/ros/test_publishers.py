@@ -7,6 +7,7 @@ from threading import Event
 from types import SimpleNamespace
 
 import pytest
+from geometry_msgs.msg import WrenchStamped
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu
 
@@ -183,6 +184,42 @@ def test_sensors_are_published_at_their_own_rates(falling):
     assert {message.header.frame_id for message in slow} == {"slow"}
     assert slow[0].linear_acceleration.z == pytest.approx(9.81)
     assert slow[-1].linear_acceleration.z == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_wrench_topic_is_there_for_those_who_ask_for_it():
+    """A scene that names no pairs has none by default; the force is that of the step, in the ground's frame."""
+    world = hs.load_scene(SCENES / "drop_box.yaml")
+    world.step(1000)
+    for asked, topics in (("", []), ("box_on_ground", ["~/wrench/box_on_ground"])):
+        node = Topics()
+        published = StreamPublishers(node, view_of(Parameters(wrench_topics=(asked,))), {"wrenches"})
+        published.describe(world)
+        published.publish(take_snapshot(world, 0))
+        assert list(node.messages) == topics
+    message = deserialize_message(node.messages["~/wrench/box_on_ground"][0], WrenchStamped)
+    assert message.header.frame_id == "world"
+    (patch,) = world.contacts
+    assert message.wrench.force.z == patch.force_on_b[2] < -1.0
+
+
+def test_a_wrist_publishes_what_it_transmits():
+    """As a force_torque_sensor_broadcaster of its name: NAME/wrench, in the sensor's frame."""
+    scene = hs.SceneBuilder(time_step=1e-3)
+    model = scene.add_model("rig")
+    model.add_link("hand")
+    model.add_link("weight", mass=2.0, center_of_mass=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01))
+    model.add_joint("flange", "fixed", "hand", "weight")
+    scene.add_sensor("fts_broadcaster", "force_torque", "weight", xyz=(0.05, 0, 0))
+    world = hs.World(scene.build())
+    world.step()
+    node = Topics()
+    published = StreamPublishers(node, View(), {"sensors"})
+    published.describe(world)
+    published.publish(take_snapshot(world, 0))
+    message = deserialize_message(node.messages["fts_broadcaster/wrench"][0], WrenchStamped)
+    assert message.header.frame_id == "fts_broadcaster"
+    assert message.wrench.force.z == pytest.approx(-2.0 * 9.81)
+    assert message.wrench.torque.y == pytest.approx(0.05 * 2.0 * 9.81)
 
 
 def test_a_kind_by_real_time_needs_a_parameter():

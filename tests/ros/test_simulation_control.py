@@ -20,9 +20,10 @@ from hydro_sim.simulation_control.control import SimulationControl, SimulationSt
 from hydro_sim.simulation_control.refusals import Reason, Refused
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.description.poses import pose
+from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.simulation.scenes import shipped_robots, shipped_scene
 from support.ros.simulation_bench import Simulation
-from support.ros.spawned_models import BALL
+from support.ros.spawned_models import BALL, WHEEL
 
 FAR = pose((0, 0, 30))
 
@@ -92,6 +93,24 @@ def test_a_name_that_shares_topics_with_another_is_refused(simulation):
     assert "links 'a-b/ball' and 'a_b/ball': would share the topic ~/wrench/" in message
     simulation.delete("a-b")
     simulation.spawn(SpawnRequest(text=BALL, name="a_b", X_FE=FAR))
+
+
+def test_what_is_spawned_is_whole_in_the_description(simulation, capfd):
+    """Also in shapes that URDF lacks: urdfdom, which drops them, says nothing and has a mesh instead."""
+    pin = pytest.importorskip("pinocchio")
+    shape = '<geometry><drake:ellipsoid a="0.02" b="0.03" c="0.04"/></geometry>'
+    skin = f'<link name="rim"><visual>{shape}</visual><collision>{shape}</collision>'
+    text = WHEEL.replace('<link name="rim">', skin).replace("<robot ", '<robot xmlns:drake="x" ', 1)
+    simulation.spawn(SpawnRequest(text=text, name="cart", X_FE=FAR))
+    description = scene_urdf(simulation.control.world.scene, "world", collisions=True)
+    model = pin.buildModelFromXML(description)
+    assert model.existFrame("cart/rim")
+    shapes = [pin.buildGeomFromUrdfString(model, description, kind) for kind in (pin.VISUAL, pin.COLLISION)]
+    for found in shapes:
+        (mesh,) = (each for each in found.geometryObjects if each.name.startswith("cart/rim"))
+        mesh.geometry.computeLocalAABB()
+        np.testing.assert_allclose(mesh.geometry.aabb_local.max_, (0.02, 0.03, 0.04), rtol=1e-3)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_spawn_and_delete(simulation):

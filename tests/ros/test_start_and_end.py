@@ -104,10 +104,19 @@ def test_names_that_would_share_a_topic_are_refused(run_here, tmp_path):
     ]
     path = tmp_path / "boxes.yaml"
     path.write_text(yaml.safe_dump(scene), encoding="utf-8")
-    status, output = run_here("-p", f"scene:={path}", "-p", "duration:=0.002")
+    status, output = run_here("-p", f"scene:={path}", "-p", "duration:=0.002", "-p", "wrench_topics:=[all]")
     assert status == 1
     _check_bad_start(
         output, "links 'a/box' and 'a-box': would share the topic ~/wrench/a_box_on_ground; rename one"
+    )
+
+
+def test_a_wrench_topic_of_no_pair_is_refused(run_here):
+    status, output = run_here("-p", "scene:=drop_box", "-p", "wrench_topics:=[box_on_grond]")
+    assert status == 1
+    _check_bad_start(
+        output,
+        "wrench_topics: 'box_on_grond' is no pair of bodies that can touch; did you mean 'box_on_ground'",
     )
 
 

@@ -37,7 +37,7 @@ def told() -> dict[str, tuple[str, int, str]]:
 def as_on_the_page(topic: str) -> str:
     """A topic of one pair of bodies, of one bubble or of one sensor, with the letters of the page."""
     topic = re.sub(r"^(/hydro_sim/(?:contact_)?wrench)/\w+_on_\w+$", r"\1/A_on_B", topic)
-    topic = re.sub(r"^/gripper_[a-z]+/", "/SENSOR/", topic)
+    topic = re.sub(r"^/gripper_[a-z_]+/", "/SENSOR/", topic)
     return re.sub(r"^/bubble_\d+/", "/bubble_N/", topic)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.description import LoadedScene, SceneSpec
+from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.spec import ProximitySpec, RobotSpec
 from hydro_sim_core.dynamics import PlacedRobot
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
@@ -49,12 +50,14 @@ def _with_proximity(robot: RobotSpec, proximity: ProximitySpec) -> RobotSpec:
     return replace(robot, links=links)
 
 
-def reported_pairs(built: BuiltModel, spec: SceneSpec) -> tuple[tuple[str, str], ...]:
-    """Pairs of links to report, each in the order in which its patches come."""
+def reported_pairs(
+    built: BuiltModel, wrenches: Literal["all"] | tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """Of the pairs of links that can touch those in ``wrenches``, each in the order in which its patches come."""
     names, pairs, _ = linked_pairs(built.colliders, built.model.pairs)
-    if spec.report.wrenches != "all":
+    if wrenches != "all":
         number = {name: i for i, name in enumerate(names)}
-        wanted = [[number[name] for name in pair] for pair in spec.report.wrenches if {*pair} <= {*number}]
+        wanted = [[number[name] for name in pair] for pair in wrenches if {*pair} <= {*number}]
         codes = _code(np.array(wanted, dtype=np.int64).reshape(-1, 2), len(names))
         pairs = pairs[np.isin(_code(pairs, len(names)), codes)]
     return tuple((names[a], names[b]) for a, b in pairs.tolist())

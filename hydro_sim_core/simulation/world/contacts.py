@@ -31,7 +31,12 @@ class WorldContacts(WorldParts):
     @cached_property
     def contact_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of links whose contact wrench is reported; computed at the first access, as there may be very many."""
-        return reported_pairs(self._built, self.scene.spec)
+        return reported_pairs(self._built, self.scene.spec.report.wrenches)
+
+    @cached_property
+    def touching_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of links and static shapes that can touch, reported or not."""
+        return reported_pairs(self._built, "all")
 
     @cached_property
     def contact_laws(self) -> ContactLaws:

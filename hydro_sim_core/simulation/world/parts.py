@@ -85,8 +85,7 @@ class WorldParts:
     def before_last_step(self) -> tuple[Array, Array] | None:
         """Coordinates (nq,) and velocities (nv,) at the begin of the last step, read-only.
 
-        None if there was no step since the start or since another state was set, and in scenes without sensors, which
-        alone need it.
+        None if there was no step since the start or since another state was set.
         """
         return self._before
 

@@ -17,6 +17,7 @@ from hydro_sim_core.simulation.world.contact_records import ContactRecord
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 from hydro_sim_core.simulation.world.energies import Energies
 from hydro_sim_core.simulation.world.entities import EntityStates
+from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, Transmitted
 from hydro_sim_core.simulation.world.pulls import Pull
 
 Array = NDArray[np.float64]
@@ -62,7 +63,7 @@ class Snapshot(Motion):
         diagnostics: ``World.diagnostics``.
         pulls: ``World.pulls``.
         before: Motion at the begin of the last step. None if there was no step since the start or since another state
-            was set, and in scenes without sensors.
+            was set.
     """
 
     time: float
@@ -75,6 +76,7 @@ class Snapshot(Motion):
     pulls: tuple[Pull, ...]
     before: Motion | None
     _record: ContactRecord
+    _loads: StepLoads
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -115,6 +117,28 @@ class Snapshot(Motion):
         }
         return MappingProxyType(forces)
 
+    def joint_wrench(self, joint: str) -> Array:
+        """Torque and force (6,) that a joint transmits; see ``World.joint_wrench``."""
+        return self.wrench_through(self._world.carried_by(joint), np.eye(4))
+
+    def wrench_through(self, link: str, X_LF: Array) -> Array:
+        """Torque (N m) and force (N) that a link applied to its parent over the last step: (6,).
+
+        Args:
+            link: The link.
+            X_LF: (4, 4) pose in the link of the frame about and along which they are given, where it was at the begin
+                of the step.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        return self._world.through(link, X_LF, self._transmitted)
+
+    @cached_property
+    def _transmitted(self) -> Transmitted:
+        before = None if self.before is None else (self.before.q, self.before.v)
+        return self._world.transmitted(before, (self.q, self.v), self.contacts, self._loads)
+
     @cached_property
     def energies(self) -> Energies:
         """Kinetic, potential and elastic energy; see ``World.energies``."""
@@ -147,6 +171,7 @@ def take_snapshot(world: World, epoch: int) -> Snapshot:
         pulls=world.pulls,
         before=None if before is None else Motion(_read_only(before[0]), _read_only(before[1]), world),
         _record=world.record_contacts(),
+        _loads=world.loads_of_last_step,
         _world=world,
     )
 

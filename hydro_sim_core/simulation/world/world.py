@@ -38,11 +38,9 @@ from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, 
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State, copied, overwrite
 from hydro_sim_core.simulation.world.commands import WorldCommands
-from hydro_sim_core.simulation.world.contacts import WorldContacts
 from hydro_sim_core.simulation.world.drives import DriveBank
-from hydro_sim_core.simulation.world.kinematics import WorldKinematics
+from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, WorldJointWrenches
 from hydro_sim_core.simulation.world.motion import WorldMotion
-from hydro_sim_core.simulation.world.pulls import WorldPulls
 from hydro_sim_core.simulation.world.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.world.scripts import Script, check_commands
 from hydro_sim_core.solvers import SolverOptions, solver_entry
@@ -55,7 +53,7 @@ Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 
-class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContacts):
+class World(WorldMotion, WorldCommands, WorldJointWrenches):
     """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
 
     Attributes:
@@ -115,14 +113,14 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
         self._machine = Machine(self._built.model, solver, self._drives.arrays, self._q0)
         self._start()
         self._sensors = {
-            sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in spec.sensors
+            sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in scene.sensors
         }
 
     def _start(self) -> None:
         self._machine.restart(self._q0)
         self._stepper = self._make_stepper()
         self._failed_step: SavedState | None = None
-        self._before = None
+        self._before, self._loads_before = None, StepLoads()
         self._drives.hold(self._q0)
         self._script = Script(self._commands)
 
@@ -142,7 +140,8 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
         """
         self._start()
         carry_over(other._built, other._machine, self._built, self._machine)
-        if self._sensors and other._before is not None:
+        if other._before is not None:
+            self._loads_before = self._present_loads()
             self._before = carry_over_motion(other._built, other._before, self._built, (self.q, self.v))
         released = [name for name in other._script.released if name in self._script.targets]
         self._script.resume(self.time, released)
@@ -186,10 +185,9 @@ class World(WorldMotion, WorldPulls, WorldKinematics, WorldCommands, WorldContac
             chunk = min(last - self.step_count, self._script.steps_until_change(self.time, self.time_step))
             if is_told and self._drives.prescribes_a_change:
                 chunk = 1
-            if self._sensors:
-                # Stop before the last step, whose initial motion is recorded for the sensors.
-                chunk = max(1, min(chunk, last - 1 - self.step_count))
-                self._before = self.q, self.v
+            # Stop before the last step, whose initial motion is recorded for sensors and what joints transmit.
+            chunk = max(1, min(chunk, last - 1 - self.step_count))
+            self._before, self._loads_before = (self.q, self.v), self._present_loads()
             try:
                 self._stepper.advance(chunk)
             except StepFailed as failure:

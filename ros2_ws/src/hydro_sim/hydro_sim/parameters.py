@@ -139,6 +139,14 @@ class Parameters:
     publish_clock: bool = _parameter(
         True, "Publish /clock; of several nodes that share it only one may, whatever their namespaces."
     )
+    contact_rate: float = _parameter(
+        30.0, "~/contacts a second of simulated time.", low=1.0, high=1000.0, live=True
+    )
+    wrench_topics: tuple[str, ...] = _parameter(
+        ("",),
+        "Pairs with topics ~/wrench/A_on_B, each A_on_B, or 'all'; [''] for those that the scene names in "
+        "report.wrenches.",
+    )
     wrench_rate: float = _parameter(
         100.0, "~/wrench/... a second of simulated time.", low=1.0, high=1000.0, live=True
     )

@@ -24,11 +24,15 @@ from hydro_sim_core.description.scene_urdf import robot_urdf
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.description.xacro_source import expand_xacro
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.mesh_files import VOLUME_SUFFIXES
 
 _SOURCE = "launch arguments"
 #: Value of an argument that follows from the others.
 AUTO = "auto"
+#: What urdfdom reads, of robot_state_publisher, RViz and MoveIt, and the URIs of files that they find.
 _URDF_SHAPES = {"box", "cylinder", "sphere", "mesh"}
+_URDF_JOINTS = {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"}
+_URIS = ("package://", "file://")
 _ROBOT_SUFFIXES = (".urdf", ".xacro")
 _DEFAULT_RATE = 100.0  # Hz, of a controller manager without update_rate
 #: Controllers that are activated at once; all others of a controllers file are only loaded.
@@ -297,7 +301,8 @@ def control_blocks(urdf: Path, arguments: Mapping[str, object]) -> list[Element]
 def _as_written(description: Path) -> str:
     """Text of a URDF file, or expansion of a xacro file.
 
-    It is written anew where it has shapes that URDF does not have: other readers drop them, with an error for each.
+    It is written anew where other readers would drop a part of it: shapes and types of joints that URDF does not have,
+    and mesh files that they cannot find or read.
     """
     if description.suffix == ".xacro":
         document = expand_xacro(description, {}, PackageResolver(description))
@@ -305,8 +310,18 @@ def _as_written(description: Path) -> str:
     else:
         text = description.read_text()
     root = ElementTree.fromstring(text)
-    shapes = {shape.tag for geometry in root.iter("geometry") for shape in geometry}
-    if shapes <= _URDF_SHAPES:
+    if _is_whole(root):
         return text
     others = [element for element in root if element.tag not in ("link", "joint", "material")]
     return robot_urdf(load_robot(description), others)
+
+
+def _is_whole(root: Element) -> bool:
+    """Whether other readers of URDF understand every shape, joint and mesh file."""
+    shapes = [shape for geometry in root.iter("geometry") for shape in geometry]
+    files = [shape.get("filename", "") for shape in shapes if shape.tag == "mesh"]
+    return (
+        {shape.tag for shape in shapes} <= _URDF_SHAPES
+        and {joint.get("type") for joint in root.findall("joint")} <= _URDF_JOINTS
+        and all(file.startswith(_URIS) and not file.lower().endswith(VOLUME_SUFFIXES) for file in files)
+    )

@@ -12,7 +12,7 @@ import pytest
 import rclpy
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from catkin_pkg.package import parse_package
-from hydro_sim_msgs.msg import ContactPatch, ContactPatchArray
+from hydro_sim_msgs.msg import ContactArray, ContactPatch, ContactPatchArray
 from hydro_sim_msgs.srv import Delete, Place, Spawn, StepMany
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
@@ -22,6 +22,7 @@ from tf2_msgs.msg import TFMessage
 
 from hydro_sim_core import assets, geometry
 from hydro_sim_core.contact import compute_patch
+from hydro_sim_core.messages.contact_list import encode_contacts
 from hydro_sim_core.messages.contact_patches import (
     AT_POINT,
     BETWEEN_RIGID,
@@ -132,6 +133,31 @@ def test_contact_patches_carry_the_weight(client):
         assert force.y == pytest.approx(np.sign(push[1]) * 6.5, rel=0.02)
         lift += force.z
     assert lift == pytest.approx(0.068 * 9.81, rel=0.05)
+
+
+def test_contacts_on_one_topic_carry_the_weight(client):
+    """The same forces as the wrenches of the pairs, with the centre of each contact beside the handle."""
+    received = _subscribe(client, ContactArray, "/hydro_sim/contacts")
+    client.wait_until(lambda: received and 1.0 <= _stamp(received[-1]) % 3.0 < 1.45)
+    assert received[-1].header.frame_id == "world"
+    contacts = received[-1].contacts
+    assert {(contact.body_a, contact.body_b) for contact in contacts} == {
+        ("left_finger", "spatula"),
+        ("right_finger", "spatula"),
+    }
+    assert sum(contact.wrench_on_b.force.z for contact in contacts) == pytest.approx(0.068 * 9.81, rel=0.05)
+    assert sorted(np.sign(contact.normal_force_on_b.y) for contact in contacts) == [-1.0, 1.0]
+    assert all(contact.peak_pressure * contact.area > 6.5 for contact in contacts)
+
+
+def test_hand_written_contacts_are_those_of_the_type_support():
+    ball, X_WB = geometry.sphere(0.05, resolution=0.01, modulus=1e5), np.eye(4)
+    X_WB[2, 3] = 0.046
+    patch = compute_patch(ball, X_WB, geometry.half_space(), np.eye(4))
+    message = deserialize_message(encode_contacts(ContactSummary((patch,)), "world", (1, 2)), ContactArray)
+    assert deserialize_message(serialize_message(message), ContactArray) == message
+    (contact,) = message.contacts
+    assert (contact.area, contact.wrench_on_b.force.z) == (patch.area, patch.force_on_b[2])
 
 
 def test_hand_written_patches_are_those_of_the_type_support():

@@ -36,6 +36,7 @@ from hydro_sim_core.messages.state import (
     wrench_topics,
 )
 from hydro_sim_core.messages.streams import stream_kinds
+from hydro_sim_core.messages.wrench_pairs import check_wrench_topics, pairs_with_topics
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot, World
 
 _PAUSED_PERIOD = 0.1  # s of wall time between two messages of the same state
@@ -60,7 +61,7 @@ class StatePublisher:
         unsent: Messages that were due and not sent, by topic or kind of stream.
 
     Raises:
-        InputError: There is no such model, or two pairs of bodies would share a topic.
+        InputError: There is no such model or no such pair of bodies, or two pairs would share a topic.
     """
 
     def __init__(
@@ -102,8 +103,10 @@ class StatePublisher:
                 self._late_joiners.served()
 
             runner.add_listener(ask)
+        self._view = view_of(parameters, scale)
+        check_wrench_topics(self._view, world)
         self._by_simulated_time = {
-            kind.name: StreamPublishers(node, view_of(parameters, scale), {kind.name})
+            kind.name: StreamPublishers(node, self._view, {kind.name})
             for kind in stream_kinds().values()
             if rate_parameter(kind, parameters)[1] == "simulated" and kind.name not in PUBLISHED_OTHERWISE
         }
@@ -128,13 +131,15 @@ class StatePublisher:
     def _describe(self, world: World, left_out: Set[str]) -> None:
         """Publish the scene, and prepare the messages that depend on its names."""
         self._world = world
-        wrench_topics(world.contact_pairs)  # raises before anything of this World is published
+        wrench_topics(
+            pairs_with_topics(world, self._view)
+        )  # raises before anything of this World is published
         frame = self._parameters.world_frame
         if self._transforms is not None:
             self._transforms.describe(world, self._runner.snapshot(), left_out)
         self._scene_description.publish(String(data=scene_urdf(scene_for_rviz(world.scene), frame)))
         if self._robot_description is not None:
-            self._robot_description.publish(String(data=scene_urdf(world.scene, frame)))
+            self._robot_description.publish(String(data=scene_urdf(world.scene, frame, collisions=True)))
         for streams in self._by_simulated_time.values():
             streams.describe(world)
 

@@ -61,6 +61,7 @@ def view_of(parameters: Parameters, scale: PressureScale | None = None) -> View:
             )
             for link, frame in zip(bubbles, cameras, strict=True)
         ),
+        tuple(name for name in parameters.wrench_topics if name),
     )
 
 

@@ -13,7 +13,8 @@ from sensor_msgs.msg import Image, MultiDOFJointState
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import stamped_time, wrench_topics
-from hydro_sim_core.messages.view import Bubble
+from hydro_sim_core.messages.view import Bubble, View
+from hydro_sim_core.messages.wrench_pairs import pairs_with_topics
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.robot import Measurement, Pair
 
@@ -45,7 +46,7 @@ class Instants:
 
     def __init__(self, model: World, simulator: str, bubbles: Sequence[Bubble] = ()) -> None:
         self._model = model
-        pairs = [pair for pair in model.contact_pairs if pair[1] in model.frame_names]
+        pairs = [pair for pair in pairs_with_topics(model, View()) if pair[1] in model.frame_names]
         self.wrenches: dict[Pair, str] = {
             pair: topic.replace("~", simulator, 1) for pair, topic in wrench_topics(pairs).items()
         }

@@ -1,0 +1,222 @@
+"""What joints transmit: the wrench between each link and its parent over the last step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.simulation.world.contacts import WorldContacts
+from hydro_sim_core.simulation.world.kinematics import WorldKinematics
+from hydro_sim_core.simulation.world.pulls import Pull, WorldPulls
+
+Array = NDArray[np.float64]
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
+
+
+class StepLoads(NamedTuple):
+    """What pushed links during a step, beside contact.
+
+    Attributes:
+        wrenches: Those of ``World.apply_wrench`` by link.
+        pulls: Springs that pulled.
+    """
+
+    wrenches: Mapping[str, Array] = {}
+    pulls: tuple[Pull, ...] = ()
+
+
+class Transmitted(NamedTuple):
+    """What parents apply to links over a step.
+
+    Attributes:
+        wrench: (links, 6) moment about the world's origin, then force, world axes, N m and N.
+        X_WL: (links, 4, 4) poses of the links at the begin of the step, to which the wrenches belong.
+    """
+
+    wrench: Array
+    X_WL: Array
+
+
+class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
+    """Wrenches through joints, from the momentum of what they carry and all that acts on it."""
+
+    _loads_before: StepLoads
+
+    def joint_wrench(self, joint: str) -> Array:
+        """Wrench that a joint transmits, as a force-torque sensor in it reads: what the child applies to its parent.
+
+        The mean over the last step, of weight, inertia, contact and all other forces on what the joint carries; about
+        its own axis the torque of drive, stops, damping and friction. The gear of a mimic joint counts as in that
+        joint. At rest a hanging mass reads its weight, downwards. Where no step led to the state, as after a reset,
+        what joints carry keeps its velocities and touches nothing.
+
+        Args:
+            joint: Any joint, fixed ones included; ``MODEL_base`` is that between a model's root and the world.
+
+        Returns:
+            Torque about the origin of the child link's frame, N m, then force, N, along the axes of this frame at the
+            begin of the step: (6,).
+
+        Raises:
+            InputError: There is no such joint.
+        """
+        link = self.carried_by(joint)
+        return self.through(link, np.eye(4), self._transmitted_now())
+
+    def carried_by(self, joint: str) -> str:
+        """The child link of a joint.
+
+        Raises:
+            InputError: There is no such joint.
+        """
+        link = self._children.get(str(joint))
+        if link is None:
+            mend = did_you_mean(str(joint), self._children)
+            raise InputError("joint_wrench", f"joint '{shortened(str(joint))}'", "is not in the scene", mend)
+        return link
+
+    def through(self, link: str, X_LF: Array, transmitted: Transmitted) -> Array:
+        """Torque and force (6,) that a link applies to its parent, about and along the frame ``X_LF`` (4, 4) in it."""
+        row = self._frame("joint_wrench", link)
+        X_WF = transmitted.X_WL[row] @ X_LF
+        R_FW, moment, force = X_WF[:3, :3].T, transmitted.wrench[row, :3], transmitted.wrench[row, 3:]
+        return -np.concatenate([R_FW @ (moment - _cross(X_WF[:3, 3], force)), R_FW @ force])
+
+    def transmitted(
+        self,
+        before: tuple[Array, Array] | None,
+        after: tuple[Array, Array],
+        patches: Sequence[ContactPatch],
+        loads: StepLoads,
+    ) -> Transmitted:
+        """What parents applied to links in a step; safe to call from any thread.
+
+        The equations are those of the step: momentum changes at its first posture and with its mean velocities.
+
+        Args:
+            before: Coordinates (nq,) and velocities (nv,) at its begin; None without one.
+            after: The same at its end.
+            patches: Its contact.
+            loads: What else pushed.
+        """
+        q, v = after if before is None else before
+        mean, a = v, np.zeros_like(v)
+        if before is not None:
+            mean, a = 0.5 * (v + after[1]), (after[1] - v) / self.time_step
+        X_WL = self.frame_poses(q)
+        wrench = self._momentum_rates(q, mean, a, X_WL)
+        if before is not None:
+            twists = self.frame_twists(q, after[1]) if loads.pulls else np.zeros((len(X_WL), 6))
+            for link, pushed in self._pushes(X_WL, twists, patches, loads):
+                wrench[link] -= pushed
+        for parent, row in reversed(self._rows_of_tree):
+            if parent >= 0:
+                wrench[parent] += wrench[row]
+        return Transmitted(wrench, X_WL)
+
+    @property
+    def loads_of_last_step(self) -> StepLoads:
+        """What pushed links during the last step."""
+        return self._loads_before
+
+    def _transmitted_now(self) -> Transmitted:
+        return self.transmitted(self._before, (self.q, self.v), self.contacts, self._loads_before)
+
+    def _present_loads(self) -> StepLoads:
+        """What pushes links now, a copy."""
+        loads = self._machine.loads
+        if loads.num[0] == 0 and loads.num_pulls[0] == 0:
+            return StepLoads()
+        rows = np.flatnonzero(loads.wrench.any(axis=1))
+        return StepLoads({self.frame_names[row]: loads.wrench[row].copy() for row in rows}, self.pulls)
+
+    def _momentum_rates(self, q: Array, v: Array, a: Array, X_WL: Array) -> Array:
+        """Rates of the links' momenta (links, 6) relative to free fall, moments about the world's origin."""
+        body, masses = self._built.assembly.link_body, self._masses
+        posture = self._evaluator.update(q)
+        # Index -1: what stands in the world falls upwards, seen from what falls freely.
+        still = np.concatenate([np.zeros(3), -self._built.model.tree.gravity])
+        A = np.vstack([posture.body_accelerations(v, a), still])[body]
+        V = np.vstack([posture.body_velocities(v), np.zeros(6)])[body]
+        R_WL, w, turn = X_WL[:, :3, :3], V[:, :3], A[:, :3]
+        p_WCo = X_WL[:, :3, 3] + np.einsum("lij,lj->li", R_WL, masses.p_LCo)
+        velocity = V[:, 3:] + _cross(w, p_WCo)
+        force = masses.mass[:, None] * (A[:, 3:] + _cross(turn, p_WCo) + _cross(w, velocity))
+        inertia = R_WL @ masses.I_LCo @ R_WL.transpose(0, 2, 1)
+        spin = np.einsum("lij,lj->li", inertia, w)
+        moment = np.einsum("lij,lj->li", inertia, turn) + _cross(w, spin) + _cross(p_WCo, force)
+        return np.concatenate([moment, force], axis=1)
+
+    def _pushes(
+        self, X_WL: Array, twists: Array, patches: Sequence[ContactPatch], loads: StepLoads
+    ) -> list[tuple[int, Array]]:
+        """Row of the link, and moment about the world's origin and force (6,), of all that acts on links."""
+        rows = self._frame_index
+        found: list[tuple[int, Array]] = []
+
+        def add(link: str, force: Array, moment: Array, point: Array) -> None:
+            if link in rows:
+                found.append((rows[link], np.concatenate([moment + _cross(point, force), force])))
+
+        for patch in patches:
+            add(patch.name_b, patch.force_on_b, patch.moment_on_b_at_reference, patch.p_WR)
+            add(patch.name_a, -patch.force_on_b, -patch.moment_on_b_at_reference, patch.p_WR)
+        for link, wrench in loads.wrenches.items():
+            add(link, wrench[3:], wrench[:3], X_WL[rows[link], :3, 3])
+        for pull in loads.pulls:
+            row = rows[pull.link]
+            # Implicit: from where the point is at the begin of the step, with the velocity at its end.
+            drag = pull.damping + self.time_step * pull.stiffness
+            force = replace(pull, damping=drag).force(X_WL[row], twists[row])
+            add(pull.link, force, np.zeros(3), pull.point_in_world(X_WL[row]))
+        return found
+
+    @cached_property
+    def _children(self) -> dict[str, str]:
+        """Child link of every joint, and of the bases of models."""
+        children = {}
+        for model, robot in zip(self.scene.spec.models, self.scene.robots, strict=True):
+            if robot.root in self._frame_index:
+                children[model.base_joint_name] = robot.root
+            children |= {joint.name: joint.child for joint in robot.joints}
+        return children
+
+    @cached_property
+    def _rows_of_tree(self) -> list[tuple[int, int]]:
+        """Row of its parent (-1 for the world) and of every link, parents first."""
+        rows = self._frame_index
+        return [(rows.get(parent, -1), rows[child]) for parent, child in self._built.assembly.link_tree]
+
+    @cached_property
+    def _masses(self) -> _Masses:
+        given = {link.name: link.inertial for robot in self.scene.robots for link in robot.links}
+        inertials = [given[name] for name in self.frame_names]
+        return _Masses(
+            mass=np.array([0.0 if one is None else one.mass for one in inertials]),
+            p_LCo=np.array([np.zeros(3) if one is None else one.p_LCo for one in inertials]).reshape(-1, 3),
+            I_LCo=np.array([np.zeros((3, 3)) if one is None else one.I_LCo for one in inertials]).reshape(
+                -1, 3, 3
+            ),
+        )
+
+
+class _Masses(NamedTuple):
+    """Mass (kg), centre (m) and inertia about it (kg m^2) of every link, in its frame."""
+
+    mass: Array
+    p_LCo: Array
+    I_LCo: Array
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """Cross products (..., 3); NumPy's takes several times as long for so few rows."""
+    product: Array = a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
+    return product
