@@ -13,7 +13,14 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PackageDirOption, SceneArgument, SetOption, SrdfOption, XacroArgOption
+from hydro_sim_core.cli.options import (
+    IgnoreOption,
+    PackageDirOption,
+    SceneArgument,
+    SetOption,
+    SrdfOption,
+    XacroArgOption,
+)
 from hydro_sim_core.cli.outputs import (
     REPORT,
     JsonOption,
@@ -44,6 +51,7 @@ def check(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ignore: IgnoreOption = None,
     setting: SetOption = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Print whole tables; by default they end after {_MOST_ROWS} rows.")
@@ -55,7 +63,7 @@ def check(
     """Load a scene and print its contents, without running it."""
     report = files_to_write(out, overwrite, {"report": REPORT}, json).get("report")
     console = output.make_console(report)
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ignore=ignore)
     print_world(world, console, None if everything else _MOST_ROWS)
     tell_of_rest(world, scene, console)
     output.write_report(report, contents(world))

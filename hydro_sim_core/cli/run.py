@@ -24,6 +24,7 @@ from hydro_sim_core.cli.options import (
     FrameRateOption,
     FullScaleOption,
     GroundOption,
+    IgnoreOption,
     PackageDirOption,
     SceneArgument,
     SetOption,
@@ -149,6 +150,7 @@ def run(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ignore: IgnoreOption = None,
     ground: GroundOption = False,
     setting: SetOption = None,
 ) -> None:
@@ -161,7 +163,7 @@ def run(
         check_film(video, fps)
     scale = given_scale(full_scale)
     console = output.make_console(report, quiet)
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground, ignore=ignore)
     tell_of_rest(world, scene, console)
     scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
     if duration is not None:

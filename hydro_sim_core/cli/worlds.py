@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import set_values
+from hydro_sim_core.cli.options import set_values, words
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES, RobotOptions, open_world
@@ -21,6 +21,7 @@ def opened(
     setting: list[str] | None,
     console: Console,
     ground: bool = False,
+    ignore: list[str] | None = None,
 ) -> World:
     """World of a command's scene and of its options for it; says what is compiled meanwhile.
 
@@ -28,7 +29,7 @@ def opened(
         InputError: There is no such scene, or it or an option is invalid.
     """
     with compile_progress(console):
-        robot = RobotOptions(tuple(package_dir or ()), tuple(xacro_arg or ()), srdf, ground)
+        robot = RobotOptions(tuple(package_dir or ()), tuple(xacro_arg or ()), srdf, ground, words(ignore))
         return open_world(scene, robot, set_values(setting))
 
 

@@ -120,6 +120,11 @@ class ModelSpec(Section):
         description="SRDF file, or xacro of one, whose disabled pairs of links do not touch: relative to the scene "
         "file, or package://.",
     )
+    ignore: tuple[Name, ...] = Field(
+        (),
+        description="What in the file is ignored although it changes the physics, in the words of the error that "
+        "refuses it, such as gazebo:joint.",
+    )
     prefix: str = Field("", description="Put before every link and joint name of the model.")
     base: Literal["fixed", "floating", "kinematic"] = Field(
         "fixed",

@@ -186,6 +186,7 @@ class SceneBuilder:
         package_dirs: Sequence[str | os.PathLike[str]] = (),
         xacro_args: Mapping[str, object] | None = None,
         srdf: str | os.PathLike[str] | None = None,
+        ignore: Sequence[str] = (),
         **contact: Any,
     ) -> SceneBuilder:
         """Add the robot of a URDF or xacro file.
@@ -203,13 +204,14 @@ class SceneBuilder:
             package_dirs: Packages, or folders that hold packages.
             xacro_args: Arguments of a xacro file.
             srdf: SRDF file whose disabled pairs of links do not touch.
+            ignore: Words of what in the file is ignored although it changes the physics.
             **contact: Contact properties of all its geometries, which override those in the file.
 
         Raises:
             InputError: The file is invalid, the name is in use, or a value does not fit.
         """
         place = call_site(f"model '{path if name is None else name}'")
-        robot = load_robot(path, package_dirs, xacro_args, prefix, srdf)
+        robot = load_robot(path, package_dirs, xacro_args, prefix, srdf, ignore)
         keys = {
             "attach_to": attach_to,
             "positions": positions,
@@ -218,6 +220,7 @@ class SceneBuilder:
             "package_dirs": [str(Path(folder).absolute()) for folder in package_dirs] or None,
             "xacro_args": dict(xacro_args) if xacro_args else None,
             "srdf": None if srdf is None else str(Path(srdf).absolute()),
+            "ignore": list(ignore) or None,
             "proximity": contact_keys(contact, place) or None,
         }
         name = robot.name if name is None else text(name, "name", place)

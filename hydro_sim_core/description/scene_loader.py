@@ -135,7 +135,7 @@ def _warn_of_unused_dissipation(scene: LoadedScene) -> None:
 
 def _files(model: ModelSpec) -> tuple[Any, ...]:
     """Cache key: all that a model's description depends on."""
-    return model.urdf, model.package_dirs, model.xacro_args, model.srdf, model.prefix
+    return model.urdf, model.package_dirs, model.xacro_args, model.srdf, model.ignore, model.prefix
 
 
 class RobotFiles:
@@ -160,9 +160,11 @@ class RobotFiles:
         urdf = resolver.resolve(model.urdf, f"{where}.urdf")
         srdf = None if model.srdf is None else resolver.resolve(model.srdf, f"{where}.srdf")
         # True and 1 are equal in Python, but different for xacro.
-        key = (urdf, srdf, *package_dirs, repr(sorted(model.xacro_args.items())))
+        key = (urdf, srdf, model.ignore, *package_dirs, repr(sorted(model.xacro_args.items())))
         if key not in self._loaded:
-            self._loaded[key] = load_robot(urdf, package_dirs, model.xacro_args, srdf=srdf)
+            self._loaded[key] = load_robot(
+                urdf, package_dirs, model.xacro_args, srdf=srdf, ignore=model.ignore
+            )
         return with_prefix(self._loaded[key], model.prefix) if model.prefix else self._loaded[key]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -59,11 +60,21 @@ def read_origin(parent: XmlElement) -> Array:
     )
 
 
-def read_collision(element: XmlElement, name: str, resolver: PackageResolver) -> CollisionSpec:
-    """Read a ``<collision>``; ``name`` is used if the file gives none."""
+def read_collision(
+    element: XmlElement, name: str, resolver: PackageResolver, of_link: ProximitySpec
+) -> CollisionSpec:
+    """Read a ``<collision>``.
+
+    Args:
+        element: The element.
+        name: Its name if the file gives none.
+        resolver: Of the files that it names.
+        of_link: Contact properties of the link, where the geometry has none of its own.
+    """
     shape = _read_shape(element.required_child("geometry"), resolver)
     properties = element.child("drake:proximity_properties")
     proximity = ProximitySpec() if properties is None else _read_proximity(properties)
+    proximity = completed(proximity, of_link)
     where = element.error("", "")
     return CollisionSpec(
         element.text("name") or name, shape, read_origin(element), proximity, where.source, where.element
@@ -141,11 +152,18 @@ def _read_proximity(properties: XmlElement) -> ProximitySpec:
     compliance: Compliance | None = "rigid" if rigid else "compliant" if compliant else None
     numbers = {name: _read_value(properties, tag, zero) for tag, name, zero in _PROXIMITY_TAGS}
     mu_static, mu_dynamic = numbers["mu_static"], numbers["mu_dynamic"]
+    if mu_dynamic is None:
+        numbers["mu_dynamic"] = mu_static  # as in Drake
     if mu_static is not None and mu_dynamic is not None and mu_static < mu_dynamic:
         raise properties.error(
             f"static friction {mu_static:g} is below dynamic friction {mu_dynamic:g}",
             "make drake:mu_static at least drake:mu_dynamic",
         )
+    if mu_static is not None and mu_dynamic is not None and mu_static > mu_dynamic:
+        above = f"static friction {mu_static:g} is above dynamic friction {mu_dynamic:g}"
+        problem = f"{above}, and friction has one coefficient here"
+        mend = "make drake:mu_static the same as drake:mu_dynamic"
+        properties.required_child("drake:mu_static").drop("drake:mu_static", problem, mend)
     return ProximitySpec(
         compliance=compliance,
         pressure_field=_read_field(properties),
@@ -153,6 +171,17 @@ def _read_proximity(properties: XmlElement) -> ProximitySpec:
         grain=_read_grain(properties),
         **numbers,
     )
+
+
+def completed(proximity: ProximitySpec, of_link: ProximitySpec) -> ProximitySpec:
+    """Contact properties of a geometry, with those of its link where it has none; its modulus is its stiffness."""
+    own = {name for name, value in vars(proximity).items() if value is not None}
+    if "modulus" in own:
+        own.add("point_stiffness")
+    if "mu_dynamic" in own:
+        own.add("mu_static")
+    given = {name: value for name, value in vars(of_link).items() if value is not None and name not in own}
+    return replace(proximity, **given)
 
 
 def _read_vector(properties: XmlElement, tag: str) -> tuple[float, float, float] | None:

@@ -134,12 +134,21 @@ class InertialSpec:
 
 @dataclass(frozen=True, eq=False)
 class LinkSpec:
-    """A rigid body with its collision and visual geometry. ``inertial`` is None for massless frames."""
+    """A rigid body with its collision and visual geometry.
+
+    Attributes:
+        name: Its name.
+        inertial: Its mass properties; None for massless frames.
+        collisions: What it touches with.
+        visuals: What is seen of it.
+        has_weight: Whether gravity pulls it.
+    """
 
     name: str
     inertial: InertialSpec | None
     collisions: tuple[CollisionSpec, ...] = ()
     visuals: tuple[VisualSpec, ...] = ()
+    has_weight: bool = True
 
 
 @dataclass(frozen=True)
@@ -181,6 +190,8 @@ class JointSpec:
         damping: Viscous damping, N m s/rad or N s/m.
         friction: Coulomb friction, N m or N.
         rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
+        spring_stiffness: Stiffness of a spring, N m/rad or N/m.
+        spring_reference: Position at which the spring is slack, rad or m.
     """
 
     name: str
@@ -193,6 +204,8 @@ class JointSpec:
     damping: float = 0.0
     friction: float = 0.0
     rotor_inertia: float = 0.0
+    spring_stiffness: float = 0.0
+    spring_reference: float = 0.0
     mimic: MimicSpec | None = None
 
     @property
@@ -289,7 +302,9 @@ class RobotSpec:
 
     Attributes:
         drives: What its description says of drives.
-        pair_laws: Contact laws of pairs of its links; they outrank the SRDF.
+        pair_laws: Contact laws of pairs of its links; they outrank what follows.
+        apart: Pairs of links that do not touch as other programs are told in its description, with the tag that says
+            so; they outrank the SRDF.
         srdf: What an SRDF says about contact of its links.
     """
 
@@ -298,6 +313,7 @@ class RobotSpec:
     joints: tuple[JointSpec, ...]
     source: str
     pair_laws: tuple[PairLaw, ...] = ()
+    apart: tuple[tuple[tuple[str, str], str], ...] = ()
     srdf: SrdfSpec = SrdfSpec()
     drives: tuple[DriveSpec, ...] = ()
 

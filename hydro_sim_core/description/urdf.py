@@ -15,24 +15,30 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import get_args
 
 from hydro_sim_core.description import foreign
+from hydro_sim_core.description.dropped import checked_words, settle_dropped
+from hydro_sim_core.description.filter_groups import read_filter_groups
+from hydro_sim_core.description.gazebo import GazeboTags, read_gazebo
 from hydro_sim_core.description.inertia import read_inertial
-from hydro_sim_core.description.joints import read_joints
+from hydro_sim_core.description.joints import JOINT_TAGS, read_joints
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
+from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact
+from hydro_sim_core.description.own_tags import refuse_misplaced
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.ros2_control import read_drives
-from hydro_sim_core.description.shapes import Material, read_collision, read_materials, read_visual
+from hydro_sim_core.description.shapes import Material, completed, read_collision, read_materials, read_visual
 from hydro_sim_core.description.spec import (
     ContactLaw,
     JointSpec,
     LinkSpec,
     PairLaw,
     PointSpec,
+    ProximitySpec,
     RobotSpec,
     SrdfSpec,
 )
@@ -44,7 +50,7 @@ from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
 _LOG = logging.getLogger(__name__)
 
 #: Elements for other programs, without information on the mechanics.
-_IGNORED_BLOCKS = ("gazebo", "sensor")
+_IGNORED_BLOCKS = ("sensor", "mujoco", "frame", "drake:frame")
 
 
 def load_robot(
@@ -53,11 +59,13 @@ def load_robot(
     xacro_args: Mapping[str, object] | None = None,
     prefix: str = "",
     srdf: str | os.PathLike[str] | None = None,
+    ignore: Sequence[str] | None = (),
 ) -> RobotSpec:
     """Read a robot description.
 
-    Mesh files are located here and read later, by ``geometry``. One logged warning lists tags and attributes that the
-    loader does not use.
+    Mesh files are located here and read later, by ``geometry``. What other programs are told that changes the physics
+    is used, or refused, or ignored if ``ignore`` says so. One logged warning lists tags and attributes that nobody is
+    known to read.
 
     Args:
         path: A ``.urdf`` or ``.xacro`` file.
@@ -66,6 +74,8 @@ def load_robot(
         prefix: Put before every link and joint name.
         srdf: SRDF file, or xacro of one, with pairs of links that do not touch. It names links without the prefix; of
             ``xacro_args`` it takes those that it declares. It replaces the one that the URDF names.
+        ignore: Words of what is to be ignored although it changes the physics, as errors give them, such as
+            ``gazebo:static``; None for whatever there is, where the robot is not simulated.
 
     Returns:
         The robot, lengths in m, angles in rad, masses in kg.
@@ -82,7 +92,9 @@ def load_robot(
     _check_options(source, package_dirs, xacro_args, prefix)
     resolver = PackageResolver(source, package_dirs)
     named = None if srdf is None else as_path(srdf, "srdf")
-    robot = _read_robot(_read_document(source, resolver, xacro_args or {}), resolver, named, xacro_args or {})
+    words = checked_words(source, ignore)
+    document = _read_document(source, resolver, xacro_args or {})
+    robot = _read_robot(document, resolver, named, xacro_args or {}, words)
     return with_prefix(robot, prefix) if prefix else robot
 
 
@@ -102,7 +114,7 @@ def _check_options(source: Path, package_dirs: object, xacro_args: object, prefi
         raise InputError(source, "prefix", f"{excerpt(prefix)} does not fit", "give text")
 
 
-def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
+def parse_robot(text: str, source: str, prefix: str = "", ignore: Sequence[str] | None = ()) -> RobotSpec:
     """Read a robot description from URDF text.
 
     Args:
@@ -110,6 +122,7 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
             base folder.
         source: Name of the text in error messages.
         prefix: Put before every link and joint name.
+        ignore: As for :func:`load_robot`.
 
     Raises:
         InputError: As :func:`load_robot`, or it names a file by a relative path.
@@ -119,7 +132,8 @@ def parse_robot(text: str, source: str, prefix: str = "") -> RobotSpec:
         data = text.encode()
     except UnicodeEncodeError:
         raise InputError(source, "", "is not Unicode text", "write UTF-8") from None
-    robot = _read_robot(XmlDocument(data, Path(source)), resolver)
+    document = XmlDocument(data, Path(source))
+    robot = _read_robot(document, resolver, ignore=checked_words(source, ignore))
     return with_prefix(robot, prefix) if prefix else robot
 
 
@@ -128,6 +142,7 @@ def _read_robot(
     resolver: PackageResolver,
     srdf: Path | None = None,
     xacro_args: Mapping[str, object] | None = None,
+    ignore: Sequence[str] | None = (),
 ) -> RobotSpec:
     robot, source = document.root, document.source
     if robot.tag in foreign.XML_FORMATS:
@@ -138,23 +153,30 @@ def _read_robot(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"
         )
     refuse_misplaced(document)
-    warn_of_self_collide(document)
     for block in robot.children(*_IGNORED_BLOCKS):
         block.ignore()
     name = robot.required_text("name")
     robot.text("version")
     model = ModelBuilder(name, place=robot, resolver=resolver)
-    joints = list(read_joints(robot))
+    names = {tag: {one.text("name") or "" for one in robot.children(tag)} for tag in ("link", *JOINT_TAGS)}
+    gazebo = read_gazebo(robot, names["link"], names["joint"] | names["drake:joint"])
+    joints = list(read_joints(robot, gazebo))
     welded = {placed.joint.child for placed in joints if placed.joint.type == "fixed"}
-    _read_links(robot, model, welded)
+    _read_links(robot, model, welded, gazebo)
     for placed in joints:
         model.insert_joint(placed)
     _read_pair_laws(robot, model)
     spec = model.build(str(source))
-    spec = replace(spec, drives=read_drives(robot, {joint.name: joint for joint in spec.joints}))
+    spec = replace(
+        spec,
+        drives=read_drives(robot, {joint.name: joint for joint in spec.joints}),
+        apart=_links_apart(robot, spec, gazebo),
+    )
     srdf = _srdf_of(robot, resolver, srdf)
     if srdf is not None:
         spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
+    drop_ties(robot)
+    settle_dropped(document, ignore)
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
     _warn_of_idle_moduli(spec.links, source)
@@ -177,12 +199,13 @@ def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[
     return XmlDocument(read_bytes(source), source)
 
 
-def _read_links(robot: XmlElement, model: ModelBuilder, welded: Set[str]) -> None:
+def _read_links(robot: XmlElement, model: ModelBuilder, welded: Set[str], gazebo: GazeboTags) -> None:
     materials = read_materials(robot)
     for raw in robot.children("link"):
         name = raw.required_text("name")
         element = raw.named(f"link '{name}'")
-        model.insert_link(_read_link(element, name, model.resolver, materials, name in welded), element)
+        link = _read_link(element, name, model.resolver, materials, name in welded, gazebo)
+        model.insert_link(link, element)
 
 
 def _read_link(
@@ -191,11 +214,13 @@ def _read_link(
     resolver: PackageResolver,
     materials: dict[str, Material],
     welded: bool,
+    gazebo: GazeboTags,
 ) -> LinkSpec:
     inertial = element.child("inertial")
+    of_link = completed(gazebo.contact.get(name, ProximitySpec()), read_bullet_contact(element))
     element.text("type")
     collisions = tuple(
-        read_collision(collision, f"{name}_collision_{i}", resolver)
+        read_collision(collision, f"{name}_collision_{i}", resolver, of_link)
         for i, collision in enumerate(element.children("collision"))
     )
     names = [collision.name for collision in collisions]
@@ -212,7 +237,22 @@ def _read_link(
             read_visual(visual, f"{name}_visual_{i}", resolver, materials)
             for i, visual in enumerate(element.children("visual"))
         ),
+        has_weight=name not in gazebo.weightless,
     )
+
+
+def _links_apart(
+    robot: XmlElement, spec: RobotSpec, gazebo: GazeboTags
+) -> tuple[tuple[tuple[str, str], str], ...]:
+    """Pairs of links that do not touch as Drake and Gazebo are told, each with who tells it."""
+    links = [link.name for link in spec.links if link.collisions]
+    pairs = dict.fromkeys(
+        read_filter_groups(robot, {one.name for one in spec.links}), "collision_filter_group"
+    )
+    for a, b in combinations(links, 2):
+        if gazebo.all_apart or a in gazebo.apart or b in gazebo.apart:
+            pairs.setdefault((min(a, b), max(a, b)), "selfCollide false")
+    return tuple(pairs.items())
 
 
 def _read_pair_laws(robot: XmlElement, model: ModelBuilder) -> None:
@@ -307,6 +347,7 @@ def with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
         links=tuple(replace(link, name=prefix + link.name) for link in robot.links),
         joints=tuple(prefixed(joint) for joint in robot.joints),
         pair_laws=tuple(replace(law, links=pair(law.links)) for law in robot.pair_laws),
+        apart=tuple((pair(links), who) for links, who in robot.apart),
         srdf=srdf,
         drives=tuple(replace(drive, joint=prefix + drive.joint) for drive in robot.drives),
     )

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from lxml import etree
@@ -48,6 +49,27 @@ _LONGEST_VECTOR = 2000
 _ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"'>]*)["']""")
 
 
+class DroppedElement(NamedTuple):
+    """An element that changes the physics and is not used.
+
+    Attributes:
+        word: Word under which it may be ignored.
+        element: The element.
+        problem: What it changes, as a clause.
+        mend: What to write instead.
+    """
+
+    word: str
+    element: XmlElement
+    problem: str
+    mend: str
+
+    @property
+    def line(self) -> str:
+        """Its line as text for messages."""
+        return self.element.document.line_of(self.element.lxml)
+
+
 class XmlDocument:
     """One parsed XML document.
 
@@ -56,6 +78,9 @@ class XmlDocument:
         source: File to name in errors.
         note: Text appended to every line number, for instance ``" after xacro"``.
 
+    Attributes:
+        dropped: What changes the physics and is not used; ``dropped.py`` refuses it.
+
     Raises:
         InputError: The text is not well-formed XML or has a DOCTYPE.
     """
@@ -63,12 +88,19 @@ class XmlDocument:
     def __init__(self, text: bytes, source: Path, note: str = "") -> None:
         self.source = source
         self.note = note
+        self.dropped: list[DroppedElement] = []
         self._read: set[tuple[etree._Element, str]] = set()
         self.root = XmlElement(_parse(text, source), self)
 
     def mark_read(self, element: etree._Element, attribute: str = "") -> None:
         """Record that a loader has read an element, or one of its attributes."""
         self._read.add((element, attribute))
+
+    def unread(self, prefix: str) -> Iterator[XmlElement]:
+        """The topmost elements that no loader has read and whose tags begin with ``prefix``."""
+        for element in list(_unread_elements(self.root.lxml, self._read)):
+            if tag_of(element).startswith(prefix):
+                yield XmlElement(element, self)
 
     def warn_about_unread(self) -> None:
         """Log one warning that lists each kind of element and attribute that was not read."""
@@ -152,6 +184,11 @@ class XmlElement:
             for name in element.attrib:
                 self.document.mark_read(element, attribute_name(element, name))
 
+    def drop(self, word: str, problem: str, mend: str) -> None:
+        """Report that this element changes the physics and is not used; arguments as of ``DroppedElement``."""
+        self.document.dropped.append(DroppedElement(word, self, problem, mend))
+        self.ignore()
+
     def text(self, attribute: str) -> str | None:
         """An attribute as written, or None if it is missing."""
         for name, value in self.lxml.attrib.items():
@@ -198,6 +235,10 @@ class XmlElement:
         if value < 0.0:
             raise self.error(f"{attribute}={value:g} is negative", "write a number of at least 0")
         return value
+
+    def value_number(self) -> float:
+        """Its attribute ``value``, else its content, which is one finite number."""
+        return self.content_number() if self.text("value") is None else self.number("value")
 
     def content_number(self) -> float:
         """Its content, which is one finite number."""

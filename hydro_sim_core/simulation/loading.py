@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
@@ -56,6 +56,7 @@ def load_urdf(
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | os.PathLike[str] | None = None,
     drives: Literal["described", "all", "none"] = "described",
+    ignore: Sequence[str] = (),
 ) -> World:
     """Load one robot into an otherwise empty world, at the origin.
 
@@ -67,11 +68,12 @@ def load_urdf(
         srdf: SRDF file, or xacro of one, whose disabled pairs of links do not touch.
         drives: Joints that hold their place and obey positions: those of its ``<ros2_control>``; in a file without one,
             those with an effort limit too; or none.
+        ignore: Words of what is to be ignored although it changes the physics, as the error that refuses it gives them.
 
     Raises:
         InputError: The file is invalid.
     """
-    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf, drives))
+    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf, drives, ignore))
 
 
 def scene_of_robot(
@@ -81,10 +83,13 @@ def scene_of_robot(
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | os.PathLike[str] | None = None,
     drives: Literal["described", "all", "none"] = "described",
+    ignore: Sequence[str] = (),
 ) -> LoadedScene:
     """The scene of which ``load_urdf`` makes a world; same arguments and errors."""
-    robot = load_robot(path, package_dirs, xacro_args, srdf=srdf)
-    given = {} if srdf is None else {"srdf": str(srdf)}
+    robot = load_robot(path, package_dirs, xacro_args, srdf=srdf, ignore=ignore)
+    given: dict[str, Any] = {} if srdf is None else {"srdf": str(srdf)}
+    if ignore:
+        given["ignore"] = tuple(ignore)
     model = ModelSpec(
         name=robot.name, urdf=str(path), base="fixed" if fixed_base else "floating", drives=drives, **given
     )

@@ -51,12 +51,14 @@ class RobotOptions:
         xacro_args: Arguments of a xacro file, each of the form ``name:=value``.
         srdf: Its SRDF; None for the one that it names, or none.
         ground: Whether it stands on a ground, or falls to it.
+        ignore: Words of what in it is ignored although it changes the physics.
     """
 
     package_dirs: Sequence[Path] = ()
     xacro_args: Sequence[str] = ()
     srdf: Path | None = None
     ground: bool = False
+    ignore: Sequence[str] = ()
 
 
 def open_world(
@@ -88,7 +90,14 @@ def open_world(
 def _lone_robot(path: Path, options: RobotOptions, values: Mapping[str, Any]) -> World:
     """A robot stands and holds its place, an object falls."""
     arguments = dict(argument.split(":=", 1) for argument in options.xacro_args)
-    scene = scene_of_robot(path, options.package_dirs, xacro_args=arguments, srdf=options.srdf, drives="all")
+    scene = scene_of_robot(
+        path,
+        options.package_dirs,
+        xacro_args=arguments,
+        srdf=options.srdf,
+        drives="all",
+        ignore=options.ignore,
+    )
     if values:
         scene = scene.with_(values)
     is_object = is_free_object(scene)

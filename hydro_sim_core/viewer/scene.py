@@ -255,7 +255,7 @@ def scene_of_urdf(
     Raises:
         InputError: The text is not a valid URDF.
     """
-    robot = parse_robot(_with_meshes_found(text, source, package_dirs), source)
+    robot = parse_robot(_with_meshes_found(text, source, package_dirs), source, ignore=None)
     drawn = _DrawnShapes(tuple(link.name for link in robot.links))
     with shared_allowance(source):
         for link in robot.links:

@@ -11,6 +11,7 @@ import pytest
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.description.scene_urdf import robot_urdf
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
+from hydro_sim_core.errors import InputError
 from support.description.urdf_text import HINGE, collision, inertial, write_urdf
 
 A, B, C, D = (f'<link name="{name}"/>' for name in "abcd")
@@ -279,23 +280,25 @@ def test_known_blocks_are_ignored_quietly(tmp_path, caplog):
 def test_what_is_not_understood_is_named_once(tmp_path, caplog):
     odd = '<link name="a" colour="red"><inertail><mass value="1"/></inertail></link>'
     with caplog.at_level(logging.WARNING):
-        load_robot(write_urdf(tmp_path, odd, "<loop_joint/>", "<loop_joint/>"))
+        load_robot(write_urdf(tmp_path, odd, "<looped/>", "<looped/>"))
     assert len(caplog.records) == 1
     message = caplog.records[0].getMessage()
     assert str(tmp_path / "test.urdf") in message
     assert "<inertail> (line 2)" in message
     assert "colour= on <link> (line 2)" in message
-    assert message.count("loop_joint") == 1
+    assert message.count("looped") == 1
 
 
-def test_bounce_of_other_simulators_is_told_what_there_is_instead(tmp_path, caplog):
+def test_bounce_of_other_simulators_is_told_what_there_is_instead(tmp_path):
     properties = '<drake:proximity_properties><drake:restitution value="0.5"/></drake:proximity_properties>'
     ball = f'<collision><geometry><sphere radius="1"/></geometry>{properties}</collision>'
-    with caplog.at_level(logging.WARNING):
+    with pytest.raises(
+        InputError, match="<drake:restitution>, line 2: is Drake's, and is not used"
+    ) as caught:
         load_robot(write_urdf(tmp_path, f'<link name="a">{inertial()}{ball}</link>'))
-    (record,) = caplog.records
-    assert "<drake:restitution> (line 2); there is no restitution: " in record.getMessage()
-    assert "drake:hunt_crossley_dissipation" in record.getMessage()
+    assert "there is no restitution: " in caught.value.mend
+    assert "drake:hunt_crossley_dissipation" in caught.value.mend
+    assert "--ignore drake:restitution (in a scene, ignore: [drake:restitution])" in caught.value.mend
 
 
 def test_paths_are_absolute(tmp_path, monkeypatch):
