@@ -55,9 +55,9 @@ class ProximitySpec:
         margin: Hydroelastic margin, m.
         dissipation: Hunt-Crossley dissipation, s/m.
         relaxation_time: Linear damping's relaxation time, s.
-        mu_static: Coefficient of static friction; accepted in files but not used: the solver uses ``mu_dynamic``.
+        mu_static: Coefficient of static friction: friction has one coefficient, and files may give it twice.
         mu_dynamic: Coefficient of friction.
-        point_stiffness: Stiffness of point contact, N/m.
+        point_stiffness: Stiffness of a flat as large as the mean side of its box, N/m.
         slab_thickness: Depth at which a compliant half space reaches its modulus, m.
         pressure_field: Kind of pressure field of a compliant mesh; see ``docs/geometry.md``.
         surface_velocity: Velocity of the surface relative to its body, like a conveyor belt's, in the axes of the

@@ -72,7 +72,7 @@ def mean_side(geometry: Geometry) -> float:
     """Mean area of the sides of a body's box, m^2; infinite for a half space."""
     if geometry.is_half_space:
         return np.inf
-    x, y, z = np.ptp(geometry.vertices, axis=0).tolist()
+    x, y, z = np.ptp(geometry.body_points, axis=0).tolist()
     return float(x * y + y * z + z * x) / 3.0
 
 
