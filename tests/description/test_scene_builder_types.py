@@ -113,7 +113,7 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "add_joint": (
         hinge,
         "name type parent child xyz rpy axis lower upper velocity effort stiffness damping friction rotor_inertia "
-        "mimic",
+        "spring_stiffness spring_reference mimic",
     ),
     "mimic": (lambda **values: arm(**{"mimic": "j"} | values), "mimic multiplier offset"),
     "add_static": (static, "name kind xyz rpy size margin"),
@@ -127,7 +127,10 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "exclude_contact": (apart, "a b"),
     "set_contact_law": (touching, "a b law friction_ellipsoid pieces"),
     "add_sensor": (sensing, "name kind link xyz rpy rate seed gyroscope_bias"),
-    "add_urdf": (file, "path name base xyz attach_to positions prefix package_dirs xacro_args srdf friction"),
+    "add_urdf": (
+        file,
+        "path name base xyz attach_to positions prefix package_dirs xacro_args srdf ignore friction",
+    ),
 }
 #: What fits none of them.
 WRONG = {

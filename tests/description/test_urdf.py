@@ -57,13 +57,13 @@ def test_every_proximity_tag(tmp_path):
     tags = """<drake:compliant_hydroelastic/>
         <drake:hydroelastic_modulus value="1e5"/><drake:mesh_resolution_hint value="0.04"/>
         <drake:hydroelastic_margin value="0"/><drake:hunt_crossley_dissipation value="5"/>
-        <drake:relaxation_time value="0.2"/><drake:mu_dynamic value="0.7"/><drake:mu_static value="0.8"/>
+        <drake:relaxation_time value="0.2"/><drake:mu_dynamic value="0.7"/><drake:mu_static value="0.7"/>
         <drake:point_contact_stiffness value="1e4"/><hydro:slab_thickness value="0.3"/>
         <hydro:pressure_field value="laplace"/><hydro:surface_velocity value="0.1 0 -0.2"/>"""
     robot = load_robot(write_urdf(tmp_path, collision('<sphere radius="1"/>', tags)))
     assert robot.links[0].collisions[0].proximity == ProximitySpec(
         compliance="compliant", modulus=1e5, resolution_hint=0.04, margin=0.0, dissipation=5.0,
-        relaxation_time=0.2, mu_dynamic=0.7, mu_static=0.8, point_stiffness=1e4, slab_thickness=0.3,
+        relaxation_time=0.2, mu_dynamic=0.7, mu_static=0.7, point_stiffness=1e4, slab_thickness=0.3,
         pressure_field="laplace", surface_velocity=(0.1, 0.0, -0.2),
     )  # fmt: skip
 
