@@ -94,7 +94,7 @@ def inverse_dynamics(
         tau: (nv,) out, N m or N; without joint damping and friction.
         scratch: ``TreeScratch``; uses ``V_WB``, ``A_WB``, ``F_WB`` and ``inertia``.
 
-    Reads scratch: A_WB, F_WB, V_WB, inertia; tree: num_v, parent, rotor_inertia, v_index.
+    Reads scratch: A_WB, F_WB, V_WB, inertia; tree: num_v, parent, rotor_inertia, v_index, weightless.
     Writes scratch: A_WB, F_WB, V_WB, inertia.
     """
     V_WB, A_WB, F_WB = scratch.V_WB, scratch.A_WB, scratch.F_WB
@@ -290,7 +290,7 @@ def kinetic_energy(
 def potential_energy(tree: KinematicTree, R_WB: Float3D, p_WB: Float2D) -> float:
     """Gravitational potential energy, J; zero with all mass at the world's origin.
 
-    Reads tree: gravity, mass, p_BCo.
+    Reads tree: gravity, mass, p_BCo, weightless.
     """
     energy = 0.0
     for i in range(tree.parent.shape[0]):

@@ -54,7 +54,7 @@ def free_body_forces(
         dt: Length of this step, s.
         b: (nv,) in and out; the entries of free bodies are replaced.
 
-    Reads forest: is_free_body, tree_of_body; tree: I_BCo, gravity, mass, p_BCo, v_index.
+    Reads forest: is_free_body, tree_of_body; tree: I_BCo, gravity, mass, p_BCo, v_index, weightless.
     """
     for i in range(tree.parent.shape[0]):
         if not forest.is_free_body[i]:

@@ -170,6 +170,7 @@ def test_static_friction_alone_is_friction() -> None:
     [
         "<gazebo reference='b'><material>Gazebo/Red</material><sensor type='imu' name='i'/></gazebo>",
         "<gazebo><plugin name='p' filename='f.so'><x>1</x></plugin></gazebo>",
+        "<gazebo><plugin name='p' filename='m.so'><mimicJoint>other</mimicJoint></plugin></gazebo>",
         "<gazebo reference='b'><maxVel>0.1</maxVel><minDepth>0.001</minDepth><maxContacts>4</maxContacts></gazebo>",
         "<gazebo reference='b'><sensor:camera name='c'><hfov>50</hfov></sensor:camera></gazebo>",
         "<gazebo reference='hinge'><provideFeedback>1</provideFeedback><fudgeFactor>1</fudgeFactor></gazebo>",
@@ -220,6 +221,8 @@ REFUSED = {
     "gazebo:joint": "<gazebo><joint name='loop' type='revolute'><parent>a</parent></joint></gazebo>",
     "gazebo:link": "<gazebo><link name='more'/></gazebo>",
     "gazebo:gripper": "<gazebo><gripper name='g'><grasp_check/></gripper></gazebo>",
+    "gazebo:mimicJoint": "<gazebo><plugin name='p' filename='libmimic.so'><joint>x</joint><mimicJoint>hinge"
+    "</mimicJoint></plugin></gazebo>",
     "gazebo:mu2": "<gazebo reference='b'><mu1>0.5</mu1><mu2>0.2</mu2></gazebo>",
     "gazebo:unheard": "<gazebo reference='b'><unheard>1</unheard></gazebo>",
     "drake:linear_bushing_rpy": "<drake:linear_bushing_rpy><drake:bushing_frameA name='f'/></drake:linear_bushing_rpy>",

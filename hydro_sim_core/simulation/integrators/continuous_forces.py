@@ -118,8 +118,8 @@ def _hold_prescribed(prescribed, M):
 def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
     """Write the derivative at the poses and faces in ``scratch`` to ``dy``.
 
-    Reads scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping;
-    scratch.problem.islands: envelope.
+    Reads scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping,
+    spring_stiffness; scratch.problem.islands: envelope.
     Writes scratch: bias, effort, factor; scratch.problem.islands: envelope.
     """
     nq, nv = state.q.shape[0], state.v.shape[0]

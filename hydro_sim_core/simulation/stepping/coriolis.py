@@ -83,8 +83,8 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
     The velocity of a step is constant over the step, so v0 and v are symmetric about the posture at its start. Forces
     at v0 alone would add energy in every step.
 
-    Reads scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: v; scratch.problem: v0;
-    scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
+    Reads scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: q, v; model.tree:
+    spring_stiffness; scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
     Writes scratch: bias, spins_alone, v_middle, v_next; scratch.problem: momentum.
     """
     problem, order = scratch.problem, scratch.problem.islands.order

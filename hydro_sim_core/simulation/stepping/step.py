@@ -47,8 +47,8 @@ def _evaluate_dynamics(model, state, scratch):
 def _load_inertia(model, state, scratch, dt):
     """Load A = M + dt D + dt^2 K / 2, with joint damping D and springs K, and the velocities at the step's begin.
 
-    Reads scratch: M; state: v; model.tree: damping, friction; scratch.problem: A; scratch.problem.islands: order,
-    tree_begin, tree_end.
+    Reads scratch: M; state: v; model.tree: damping, friction, spring_stiffness; scratch.problem: A;
+    scratch.problem.islands: order, tree_begin, tree_end.
     Writes scratch.problem: A, dt, joint_friction, v0.
     """
     problem = scratch.problem
