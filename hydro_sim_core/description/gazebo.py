@@ -92,6 +92,11 @@ def read_gazebo(robot: XmlElement, links: Set[str], joints: Set[str]) -> GazeboT
     told: dict[str, dict[str, XmlElement]] = {}
     whole: dict[str, XmlElement] = {}
     lost: dict[str, None] = {}
+    alone = {
+        str(joint.get("name"))
+        for joint in robot.lxml.iterchildren("joint")
+        if joint.find("mimic") is None and joint.get("type") != "fixed"
+    }
     for block in robot.children("gazebo"):
         reference = block.text("reference")
         here = whole if reference is None else told.setdefault(reference, {})
@@ -101,7 +106,7 @@ def read_gazebo(robot: XmlElement, links: Set[str], joints: Set[str]) -> GazeboT
                 raise element.error(f"a second <{element.tag}> of another value", "keep one of the two")
             if reference is not None and reference not in links | joints:
                 lost[shortened(reference, 60)] = None
-        _drop_mimics(block, robot)
+        _drop_mimics(block, alone)
         block.ignore()
     _warn_of_lost(lost, robot)
     of_links = {name: said for name, said in told.items() if name in links}
@@ -136,15 +141,14 @@ def _effective(block: XmlElement, reference: str | None) -> Iterator[XmlElement]
             element.drop(f"gazebo:{shortened(kind, 60)}", problem, "leave it out")
 
 
-def _drop_mimics(block: XmlElement, robot: XmlElement) -> None:
-    """Report joints that only a plug-in has follow others: it is a program, and not run."""
+def _drop_mimics(block: XmlElement, alone: Set[str]) -> None:
+    """Report joints among those without <mimic> that a plug-in has follow others: it is a program, and not run."""
     for follower in block.lxml.iterfind("plugin/mimicJoint"):
         name = (follower.text or "").strip()
-        for joint in robot.lxml.iterchildren("joint"):
-            if joint.get("name") == name and joint.find("mimic") is None and joint.get("type") != "fixed":
-                element = XmlElement(follower, robot.document, "<gazebo>")
-                problem = f"has joint '{shortened(name, 60)}' follow another, and is not used here"
-                element.drop("gazebo:mimicJoint", problem, "write <mimic joint=…> in that joint")
+        if name in alone:
+            element = XmlElement(follower, block.document, "<gazebo>")
+            problem = f"has joint '{shortened(name, 60)}' follow another, and is not used here"
+            element.drop("gazebo:mimicJoint", problem, "write <mimic joint=…> in that joint")
 
 
 def _says_nothing(element: XmlElement) -> bool:

@@ -15,16 +15,15 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from typing import get_args
 
 from hydro_sim_core.description import foreign
 from hydro_sim_core.description.dropped import checked_words, settle_dropped
-from hydro_sim_core.description.filter_groups import read_filter_groups
 from hydro_sim_core.description.gazebo import GazeboTags, read_gazebo
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import JOINT_TAGS, read_joints
+from hydro_sim_core.description.links_apart import read_links_apart
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact
@@ -170,7 +169,7 @@ def _read_robot(
     spec = replace(
         spec,
         drives=read_drives(robot, {joint.name: joint for joint in spec.joints}),
-        apart=_links_apart(robot, spec, gazebo),
+        apart=read_links_apart(robot, spec.links, gazebo),
     )
     srdf = _srdf_of(robot, resolver, srdf)
     if srdf is not None:
@@ -239,20 +238,6 @@ def _read_link(
         ),
         has_weight=name not in gazebo.weightless,
     )
-
-
-def _links_apart(
-    robot: XmlElement, spec: RobotSpec, gazebo: GazeboTags
-) -> tuple[tuple[tuple[str, str], str], ...]:
-    """Pairs of links that do not touch as Drake and Gazebo are told, each with who tells it."""
-    links = [link.name for link in spec.links if link.collisions]
-    pairs = dict.fromkeys(
-        read_filter_groups(robot, {one.name for one in spec.links}), "collision_filter_group"
-    )
-    for a, b in combinations(links, 2):
-        if gazebo.all_apart or a in gazebo.apart or b in gazebo.apart:
-            pairs.setdefault((min(a, b), max(a, b)), "selfCollide false")
-    return tuple(pairs.items())
 
 
 def _read_pair_laws(robot: XmlElement, model: ModelBuilder) -> None:

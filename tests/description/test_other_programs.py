@@ -322,6 +322,28 @@ def test_bad_values_in_gazebo_s_blocks(tags: str, told: str) -> None:
     assert told in str(refusal(A, B, HINGE, f'<gazebo reference="b">{tags}</gazebo>'))
 
 
+@pytest.mark.parametrize("by", ["flag", "group", "groups of groups"])
+def test_a_small_file_cannot_keep_pairs_without_number_apart(by: str) -> None:
+    names = [f"l{i}" for i in range(1100)]
+    shape = "<collision><geometry><sphere radius='1'/></geometry></collision>"
+    links = [f'<link name="{name}">{shape}</link>' for name in names]
+    joints = [
+        HINGE.replace("hinge", f"j{one}").replace('"b"', f'"{one}"').replace('"a"', '"l0"')
+        for one in names[1:]
+    ]
+    group = "drake:collision_filter_group"
+    members = "".join(f'<drake:member link="{name}"/>' for name in names)
+    block = {
+        "flag": "<gazebo><self_collide>false</self_collide></gazebo>",
+        "group": f'<{group} name="g">{members}<drake:ignored_collision_filter_group name="g"/></{group}>',
+        "groups of groups": "".join(
+            f'<{group} name="g{i}"><drake:member_group name="g{i + 1}"/></{group}>' for i in range(1500)
+        )
+        + f'<{group} name="g1500"/>',
+    }[by]
+    assert "keeps more than 1e+06 pairs of links apart; name fewer" in str(refusal(*links, *joints, block))
+
+
 def test_the_same_value_twice_is_one() -> None:
     twice = '<gazebo reference="b"><kp>100</kp></gazebo>' * 2
     assert read(A, B, HINGE, twice).links[1].collisions[0].proximity.point_stiffness == 100.0
