@@ -8,7 +8,7 @@ to be ignored (``dropped.py``).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from lxml import etree
@@ -92,6 +92,7 @@ def read_gazebo(robot: XmlElement, links: Set[str], joints: Set[str]) -> GazeboT
     told: dict[str, dict[str, XmlElement]] = {}
     whole: dict[str, XmlElement] = {}
     lost: dict[str, None] = {}
+    known_names = links | joints
     alone = {
         str(joint.get("name"))
         for joint in robot.lxml.iterchildren("joint")
@@ -104,7 +105,7 @@ def read_gazebo(robot: XmlElement, links: Set[str], joints: Set[str]) -> GazeboT
             known = here.setdefault(element.tag, element)
             if known is not element and _text_of(known) != _text_of(element):
                 raise element.error(f"a second <{element.tag}> of another value", "keep one of the two")
-            if reference is not None and reference not in links | joints:
+            if reference is not None and reference not in known_names:
                 lost[shortened(reference, 60)] = None
         _drop_mimics(block, alone)
         block.ignore()
@@ -113,7 +114,7 @@ def read_gazebo(robot: XmlElement, links: Set[str], joints: Set[str]) -> GazeboT
     of_joints = {name: said for name, said in told.items() if name in joints}
     return GazeboTags(
         contact={name: _contact(said) for name, said in of_links.items()},
-        weightless={name for name, said in of_links.items() if _has(said, lambda one: _GRAVITY.get(one.tag))},
+        weightless={name for name, said in of_links.items() if _is_weightless(said)},
         apart={name for name, said in of_links.items() if _is_apart(said)},
         all_apart=_is_apart(whole),
         springs={name: _spring(said) for name, said in of_joints.items() if "springStiffness" in said},
@@ -137,7 +138,7 @@ def _effective(block: XmlElement, reference: str | None) -> Iterator[XmlElement]
             yield element
         elif not _says_nothing(element):
             meaning = _MEANINGS.get(kind) or _FLAGS.get(kind) or _NUMBERS.get(kind, (0.0, ""))[1]
-            problem = f"{meaning or 'is part of Gazebo’s model of the robot'}, and is not used here"
+            problem = f"{meaning or 'is part of the robot in Gazebo'}, and is not used here"
             element.drop(f"gazebo:{shortened(kind, 60)}", problem, "leave it out")
 
 
@@ -172,13 +173,12 @@ def _flag(element: XmlElement) -> bool:
     return text in _YES
 
 
-def _has(said: dict[str, XmlElement], wanted: Callable[[XmlElement], bool | None]) -> bool:
-    """Whether an element says what ``wanted`` gives for it; None for those that do not matter."""
-    return any(wanted(one) is not None and _flag(one) == wanted(one) for one in said.values())
+def _is_weightless(said: Mapping[str, XmlElement]) -> bool:
+    return any(_flag(said[tag]) == off for tag, off in _GRAVITY.items() if tag in said)
 
 
-def _is_apart(said: dict[str, XmlElement]) -> bool:
-    return _has(said, lambda one: False if one.tag in _SELF_COLLIDE else None)
+def _is_apart(said: Mapping[str, XmlElement]) -> bool:
+    return any(not _flag(said[tag]) for tag in _SELF_COLLIDE if tag in said)
 
 
 def _non_negative(element: XmlElement) -> float:
