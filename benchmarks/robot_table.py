@@ -1,4 +1,4 @@
-"""What public robots do in one command: load, hold their home, follow a trajectory, grip; and dynamics beside Pinocchio.
+"""What public robots do in one command: load, hold home, follow a trajectory, grip; and dynamics beside Pinocchio.
 
 Robots are those of ``robot_list.yaml``. Their files are not ours to give away: ``--source NAME=FOLDER`` says where each
 source is. Every robot is tried in a process of its own, as ``hydro-sim run FILE --ground`` opens it.

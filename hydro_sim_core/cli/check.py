@@ -15,6 +15,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import (
+    IgnoreOption,
     PackageDirOption,
     RepairOption,
     SceneArgument,
@@ -56,6 +57,7 @@ def check(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ignore: IgnoreOption = None,
     setting: SetOption = None,
     repair: RepairOption = "warn",
     repaired: Annotated[
@@ -73,7 +75,7 @@ def check(
     if repaired is not None and Path(scene).suffix.lower() not in ROBOT_SUFFIXES:
         raise InputError(scene, "--repaired", "for robot files only", "check the URDF files of its models")
     console = output.make_console(report)
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, repair=repair)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, repair=repair, ignore=ignore)
     print_world(world, console, None if everything else _MOST_ROWS)
     tell_of_rest(world, scene, console)
     if repaired is not None:

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import (
+    IgnoreOption,
     PackageDirOption,
     SceneArgument,
     SetOption,
@@ -65,6 +66,7 @@ def converge(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ignore: IgnoreOption = None,
     setting: SetOption = None,
 ) -> None:
     """Run a scene at its time step, a half and a quarter of it, and estimate the error of its own step."""
@@ -72,7 +74,7 @@ def converge(
     if "picture" in files:
         require_matplotlib()
     console = output.make_console(files.get("report"))
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ignore=ignore)
     with compile_progress(console):
         step_count("--duration", duration, world.time_step / 2 ** (levels - 1))
         world.step()

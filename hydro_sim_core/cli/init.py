@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import PackageDirOption, SrdfOption, XacroArgOption
+from hydro_sim_core.cli.options import IgnoreOption, PackageDirOption, SrdfOption, XacroArgOption, words
 from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional
 from hydro_sim_core.description import foreign
 from hydro_sim_core.description.spec import RobotSpec
@@ -41,6 +41,7 @@ def init(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ignore: IgnoreOption = None,
 ) -> None:
     """Write a first scene for a URDF: the robot or object, a ground, and comments that tell how to drive and grip."""
     if robot.suffix.lower() not in ROBOT_SUFFIXES:
@@ -51,13 +52,15 @@ def init(
     out = out or robot.with_name(f"{re.split(r'[.](?:urdf|xacro)', robot.name)[0]}.yaml")
     files_to_write([out], overwrite, {"scene": _SCENE})
     arguments = dict(argument.split(":=", 1) for argument in xacro_arg or ())
-    world = World(scene_of_robot(robot, package_dir or (), xacro_args=arguments, srdf=srdf))
+    ignored = words(ignore)
+    world = World(scene_of_robot(robot, package_dir or (), xacro_args=arguments, srdf=srdf, ignore=ignored))
     text = starter_scene(
         world,
         _relative(robot, out),
         [_relative(one, out) for one in package_dir or ()],
         arguments,
         None if srdf is None else _relative(srdf, out),
+        ignored,
     )
     try:
         out.write_text(text, encoding="utf-8")
@@ -76,6 +79,7 @@ def starter_scene(
     package_dirs: Sequence[str],
     xacro_args: Mapping[str, str],
     srdf: str | None = None,
+    ignore: Sequence[str] = (),
 ) -> str:
     """Text of a scene with a robot or object above a ground.
 
@@ -85,6 +89,7 @@ def starter_scene(
         package_dirs: Folders to look for packages in, as the scene is to name them.
         xacro_args: Arguments of the xacro file.
         srdf: Its SRDF, as the scene is to name it.
+        ignore: Words of what in its file is ignored.
     """
     (robot,) = world.scene.robots
     # What has neither joints nor mass, such as a table, can only stand.
@@ -100,6 +105,7 @@ def starter_scene(
         *([f"    package_dirs: {json.dumps(list(package_dirs))}"] if package_dirs else []),
         *([f"    xacro_args: {json.dumps(dict(xacro_args))}"] if xacro_args else []),
         *([] if srdf is None else [f"    srdf: {json.dumps(srdf)}"]),
+        *([f"    ignore: {json.dumps(list(ignore))}"] if ignore else []),
         *(
             ["    drives: all  # joints hold their place; none: they hang"]
             if len(world.velocity_names)

@@ -74,6 +74,22 @@ RepairOption = Annotated[
 ]
 
 
+def words(values: list[str] | None) -> tuple[str, ...]:
+    """Words of options that take several, with commas between."""
+    return tuple(word for value in values or () for word in value.split(",") if word)
+
+
+IgnoreOption = Annotated[
+    list[str] | None,
+    optional(
+        "What in a URDF or xacro file is ignored although it changes the physics, in the words of the error that "
+        "refuses it; several with commas between.",
+        "WORD",
+        "--ignore",
+    ),
+]
+
+
 def _settings(values: list[str] | None) -> list[str] | None:
     for value in values or ():
         path, equals, text = value.partition("=")

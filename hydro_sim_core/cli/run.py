@@ -24,6 +24,7 @@ from hydro_sim_core.cli.options import (
     FrameRateOption,
     FullScaleOption,
     GroundOption,
+    IgnoreOption,
     PackageDirOption,
     RepairOption,
     SceneArgument,
@@ -150,6 +151,7 @@ def run(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ignore: IgnoreOption = None,
     ground: GroundOption = False,
     repair: RepairOption = "warn",
     setting: SetOption = None,
@@ -163,7 +165,7 @@ def run(
         check_film(video, fps)
     scale = given_scale(full_scale)
     console = output.make_console(report, quiet)
-    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground, repair)
+    world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground, repair, ignore)
     tell_of_rest(world, scene, console)
     scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
     if duration is not None:

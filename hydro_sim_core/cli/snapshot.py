@@ -15,6 +15,7 @@ from hydro_sim_core.cli.options import (
     PICTURE_SIZE,
     CameraOption,
     FullScaleOption,
+    IgnoreOption,
     PackageDirOption,
     SetOption,
     SizeOption,
@@ -71,6 +72,7 @@ def snapshot(
     package_dir: PackageDirOption = None,
     xacro_arg: XacroArgOption = None,
     srdf: SrdfOption = None,
+    ignore: IgnoreOption = None,
     setting: SetOption = None,
 ) -> None:
     """Draw a picture of a scene after a simulated time, or of a recording at that time; needs no screen."""
@@ -79,12 +81,12 @@ def snapshot(
     console = output.make_console()
     scale = given_scale(full_scale)
     if Path(source).suffix.lower() == ".mcap":
-        refuse_without("a scene", context, "xacro_arg", "srdf")
+        refuse_without("a scene", context, "xacro_arg", "srdf", "ignore")
         scene, frame = _of_recording(Path(source), time, scale, package_dir or ())
         with PageCamera(size, camera) as page:
             picture = page.picture(scene, frame)
     else:
-        world = opened(source, package_dir, xacro_arg, srdf, setting, console)
+        world = opened(source, package_dir, xacro_arg, srdf, setting, console, ignore=ignore)
         with compile_progress(console):
             scale = scale or scale_of_world(world)
         with PageCamera(size, camera) as page:  # opened first: if it fails, the run would be wasted

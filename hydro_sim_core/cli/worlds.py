@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.options import set_values
+from hydro_sim_core.cli.options import set_values, words
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.description.repair import Policy
 from hydro_sim_core.simulation import World
@@ -23,6 +23,7 @@ def opened(
     console: Console,
     ground: bool = False,
     repair: Policy = "warn",
+    ignore: list[str] | None = None,
 ) -> World:
     """World of a command's scene and of its options for it; says what is compiled meanwhile.
 
@@ -30,7 +31,9 @@ def opened(
         InputError: There is no such scene, or it or an option is invalid.
     """
     with compile_progress(console):
-        robot = RobotOptions(tuple(package_dir or ()), tuple(xacro_arg or ()), srdf, ground, repair)
+        robot = RobotOptions(
+            tuple(package_dir or ()), tuple(xacro_arg or ()), srdf, ground, repair, words(ignore)
+        )
         return open_world(scene, robot, set_values(setting))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from hydro_sim_core.arithmetic import norm
+from hydro_sim_core.description.gazebo import GazeboTags
 from hydro_sim_core.description.joint_types import STANDARD_TYPES, JointType, joint_types
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.places import Place
@@ -23,12 +25,23 @@ _FAR_LIMITS = {"lower": repr(-_FAR), "upper": repr(_FAR)}
 #: Effort or velocity that stands for none, as URDF readers need some.
 UNBOUNDED = 1e9
 _FAR_IN_WORDS = f"took {-_FAR:g} m and {_FAR:g} m"
+#: Limits that planners and controllers keep to, and nothing that moves.
+_OF_CONTROLLERS = ("acceleration", "deceleration", "jerk", "drake:acceleration", "drake:jerk")
+#: What Drake's gains of a drive change, and their mend.
+_GAINS = (
+    "has the motor hold a position by gains, which are not read",
+    "write an actuator with kp and kd in the scene",
+)
 #: XML namespace of the project's own tags and attributes, with the prefix ``hydro``.
 NAMESPACE = "urn:hydro-sim"
 
 
-def read_joints(robot: XmlElement) -> Iterator[PlacedJoint]:
+def read_joints(robot: XmlElement, gazebo: GazeboTags) -> Iterator[PlacedJoint]:
     """Every joint of the file, in file order, with the reflected inertia of its drive.
+
+    Args:
+        robot: The ``<robot>``.
+        gazebo: What its ``<gazebo>`` blocks say; the joint's own springs and stops outrank these.
 
     Raises:
         InputError: A joint is malformed.
@@ -37,15 +50,19 @@ def read_joints(robot: XmlElement) -> Iterator[PlacedJoint]:
     for raw in robot.children(*JOINT_TAGS):
         name = raw.required_text("name")
         element = raw.named(f"joint '{name}'")
-        yield PlacedJoint(_read_joint(element, name, rotor_inertias.get(name, 0.0)), element)
+        yield PlacedJoint(_read_joint(element, name, rotor_inertias.get(name, 0.0), gazebo), element)
 
 
-def _read_joint(element: XmlElement, name: str, rotor_inertia: float) -> JointSpec:
+def _read_joint(element: XmlElement, name: str, rotor_inertia: float, gazebo: GazeboTags) -> JointSpec:
     kind = _with_ends(_read_type(element), element)
     for tag in ("calibration", "safety_controller"):
         for ignored in element.children(tag):
             ignored.ignore()
     dynamics = element.child("dynamics")
+    stiffness, reference = _read_spring(dynamics, gazebo.springs.get(name, (0.0, 0.0)))
+    limits = _read_limits(element, kind)
+    if limits.stiffness is None:
+        limits = replace(limits, stiffness=gazebo.stops.get(name))
     return JointSpec(
         name=name,
         type=kind.name,
@@ -53,12 +70,23 @@ def _read_joint(element: XmlElement, name: str, rotor_inertia: float) -> JointSp
         child=element.required_child("child").required_text("link"),
         X_PJ=read_origin(element),
         axis=_read_axis(element, kind),
-        limits=_read_limits(element, kind),
+        limits=limits,
         damping=0.0 if dynamics is None else dynamics.non_negative("damping", default=0.0),
         friction=0.0 if dynamics is None else dynamics.non_negative("friction", default=0.0),
         rotor_inertia=rotor_inertia,
+        spring_stiffness=stiffness,
+        spring_reference=reference,
         mimic=_read_mimic(element, kind),
     )
+
+
+def _read_spring(dynamics: XmlElement | None, otherwise: tuple[float, float]) -> tuple[float, float]:
+    """Stiffness of a joint's spring and the position at which it is slack; the names are those of SDF."""
+    if dynamics is None or dynamics.text("spring_stiffness") is None:
+        if dynamics is not None and dynamics.text("spring_reference") is not None:
+            raise dynamics.error("spring_reference without spring_stiffness", "give both, or neither")
+        return otherwise
+    return dynamics.non_negative("spring_stiffness"), dynamics.number("spring_reference", default=0.0)
 
 
 def _read_type(element: XmlElement) -> JointType:
@@ -141,6 +169,8 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
     elif any(ends):
         # Many exporters write these for continuous joints, where they have no meaning.
         limit.number("lower", default=0.0), limit.number("upper", default=0.0)
+    for name in _OF_CONTROLLERS:
+        limit.text(name)
     return LimitSpec(
         lower=lower,
         upper=upper,
@@ -172,7 +202,10 @@ def check_range(lower: float, upper: float, place: Place) -> None:
 
 
 def _read_mimic(element: XmlElement, kind: JointType) -> MimicSpec | None:
-    mimic = element.child("mimic")
+    plain, of_drake = element.child("mimic"), element.child("drake:mimic")
+    mimic = plain if of_drake is None else of_drake  # as in Drake, whose own tag outranks the standard one
+    if mimic is not plain and plain is not None:
+        plain.ignore()
     if mimic is None:
         return None
     multiplier, offset = mimic.number("multiplier", default=1.0), mimic.number("offset", default=0.0)
@@ -216,6 +249,9 @@ def _read_rotor_inertias(robot: XmlElement) -> dict[str, float]:
 
 def _reflected_inertias(transmission: XmlElement) -> Iterator[tuple[str, float]]:
     for actuator in transmission.children("actuator"):
+        gains = actuator.child("drake:controller_gains")
+        if gains is not None:
+            gains.drop("drake:controller_gains", *_GAINS)
         rotor = actuator.child("drake:rotor_inertia")
         gear = actuator.child("drake:gear_ratio")
         if rotor is None:

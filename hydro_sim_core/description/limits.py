@@ -52,6 +52,8 @@ RANGES = {
     "friction": Range(0.0, 1e9, "N m or N"),
     "rotor_inertia": Range(0.0, 1e9, "kg m^2 or kg"),
     "stiffness": Range(0.0, 1e15, "N m/rad or N/m"),
+    "spring_stiffness": Range(0.0, 1e15, "N m/rad or N/m"),
+    "spring_reference": Range(0.0, 1e6, "rad or m"),
     "multiplier": Range(1e-6, 1e6, ""),
     "offset": Range(0.0, 1e6, "rad or m"),
     "modulus": Range(1e-3, 1e15, "Pa"),
@@ -125,9 +127,13 @@ def check_joint(joint: JointSpec, place: Place) -> None:
         InputError: One is absurd.
     """
     check_value("position", joint.X_PJ[:3, 3].tolist(), place, "origin")
-    for name in ("damping", "friction", "rotor_inertia"):
+    for name in ("damping", "friction", "rotor_inertia", "spring_stiffness", "spring_reference"):
         check_value(name, getattr(joint, name), place)
     check_value("stiffness", joint.limits.stiffness, place)
+    if joint.spring_stiffness and joint.traits.num_v and not joint.traits.coordinates:
+        raise place.error(
+            f"a {joint.type} joint has no coordinate that a spring could pull", "leave its spring out"
+        )
     if joint.mimic is not None:
         check_value("multiplier", joint.mimic.multiplier, place, "mimic multiplier")
         check_value("offset", joint.mimic.offset, place, "mimic offset")

@@ -258,6 +258,8 @@ class ModelBuilder:
         damping: float = 0.0,
         friction: float = 0.0,
         rotor_inertia: float = 0.0,
+        spring_stiffness: float = 0.0,
+        spring_reference: float = 0.0,
         mimic: str | None = None,
         multiplier: float = 1.0,
         offset: float = 0.0,
@@ -281,6 +283,8 @@ class ModelBuilder:
             damping: Viscous damping, N m s/rad or N s/m.
             friction: Coulomb friction, N m or N.
             rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
+            spring_stiffness: Stiffness of a spring, N m/rad or N/m.
+            spring_reference: Position at which the spring is slack, rad or m.
             mimic: Joint whose position this one follows.
             multiplier: Factor on that position.
             offset: Offset added to the product, rad or m.
@@ -295,7 +299,14 @@ class ModelBuilder:
             X_PJ=pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place)),
             axis=_axis(kind, axis, place),
             limits=_limits(kind, lower, upper, velocity, effort, stiffness, place),
-            **_losses(place, damping=damping, friction=friction, rotor_inertia=rotor_inertia),
+            **_losses(
+                place,
+                damping=damping,
+                friction=friction,
+                rotor_inertia=rotor_inertia,
+                spring_stiffness=spring_stiffness,
+            ),
+            spring_reference=finite_number(spring_reference, "spring_reference", place),
             mimic=_mimic(kind, mimic, multiplier, offset, place),
         )
         self.insert_joint(PlacedJoint(joint, place))

@@ -1,7 +1,8 @@
 """Overrides of values of links and joints in a model's description.
 
 A link has ``mass``, ``center_of_mass``, ``inertia`` and the contact properties of all its geometries; a joint has
-``damping``, ``friction``, ``rotor_inertia``, ``axis``, ``xyz``, ``rpy`` and ``limits``.
+``damping``, ``friction``, ``rotor_inertia``, ``spring_stiffness``, ``spring_reference``, ``axis``, ``xyz``, ``rpy`` and
+``limits``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ from hydro_sim_core.errors import excerpt
 from hydro_sim_core.rotations import roll_pitch_yaw
 
 _INERTIAL = ("mass", "center_of_mass", "inertia")
-_LOSSES = ("damping", "friction", "rotor_inertia")
+#: Numbers of a joint, and the least that each may be.
+_NUMBERS = {
+    "damping": 0.0,
+    "friction": 0.0,
+    "rotor_inertia": 0.0,
+    "spring_stiffness": 0.0,
+    "spring_reference": -math.inf,
+}
 _LIMITS = tuple(field.name for field in fields(LimitSpec))
 
 
@@ -91,8 +99,8 @@ def with_joint_value(robot: RobotSpec, path: Sequence[str], place: CallSite, val
     index, names = _named([joint.name for joint in robot.joints], path, place)
     joint, name = robot.joints[index], ".".join(names)
     changed: JointSpec
-    if name in _LOSSES:
-        given: dict[str, Any] = {name: finite_number(value, name, place, least=0.0)}
+    if name in _NUMBERS:
+        given: dict[str, Any] = {name: finite_number(value, name, place, least=_NUMBERS[name])}
         changed = replace(joint, **given)
     elif name == "axis" and joint.traits.axis != "unused":
         changed = replace(joint, axis=unit_axis(vector(value, 3, name, place), place))
@@ -102,7 +110,7 @@ def with_joint_value(robot: RobotSpec, path: Sequence[str], place: CallSite, val
     elif names[:1] == ["limits"] and name.removeprefix("limits.") in _LIMITS:
         changed = replace(joint, limits=_other_limits(joint.limits, names[1], place, value))
     else:
-        known = [*_LOSSES, "axis", "xyz", "rpy", *(f"limits.{limit}" for limit in _LIMITS)]
+        known = [*_NUMBERS, "axis", "xyz", "rpy", *(f"limits.{limit}" for limit in _LIMITS)]
         raise place.error("leads to no value of a joint", did_you_mean(name, known))
     joints = (changed if one is joint else one for one in robot.joints)
     return replace(robot, joints=tuple(joints))

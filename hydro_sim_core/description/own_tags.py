@@ -6,7 +6,6 @@ is in the namespace ``urn:hydro-sim`` under any prefix.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 
 from lxml import etree
@@ -15,8 +14,6 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.xml_source import XmlDocument, XmlElement, attribute_name, tag_of
 from hydro_sim_core.errors import InputError, shortened
-
-_LOG = logging.getLogger(__name__)
 
 _PREFIX = "hydro:"
 _OF_COLLISION = "robot/link/collision/drake:proximity_properties"
@@ -43,10 +40,6 @@ _MENDS = {
     "hydro:exclude": 'write <hydro:contact_pair link1="…" link2="…" law="none"/>',
     "hydro:point_stiffness": "write <drake:point_contact_stiffness>",
 }
-#: Gazebo's words for whether a link touches others of its robot, where it says no.
-_SELF_COLLIDE, _NO = ("selfCollide", "self_collide"), ("false", "0")
-#: Most links that the warning names.
-_MOST_NAMED = 5
 
 
 def refuse_misplaced(document: XmlDocument) -> None:
@@ -105,22 +98,3 @@ def _elsewhere(where: XmlElement, what: str, parent: etree._Element | None, plac
 
 def _path_above(element: etree._Element) -> str:
     return "/".join(reversed([tag_of(one) for one in element.iterancestors()]))
-
-
-def warn_of_self_collide(document: XmlDocument) -> None:
-    """Warn, once, of links that Gazebo is told to let pass through others of their robot, and that touch them here."""
-    links: dict[str, None] = {}
-    for block in document.root.lxml.iterchildren("gazebo"):
-        told = [(one.text or "").strip().lower() for tag in _SELF_COLLIDE for one in block.iterchildren(tag)]
-        if any(text in _NO for text in told):
-            links[shortened(block.get("reference") or "the whole robot", 60)] = None
-    if not links:
-        return
-    names = list(links)
-    more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    _LOG.warning(
-        "%s: selfCollide in <gazebo> is for Gazebo only: links of a robot touch each other here, also %s; name the "
-        "robot's SRDF, or write <hydro:contact_pair> with law none, for those that shall not",
-        document.source,
-        ", ".join(names[:_MOST_NAMED] + more),
-    )

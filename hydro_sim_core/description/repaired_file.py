@@ -29,7 +29,7 @@ def repaired_urdf(
         package_dirs: As it was read with.
         xacro_args: As it was read with.
     """
-    _, document = read_with_document(robot.source, package_dirs, xacro_args, repair="silent")
+    _, document = read_with_document(robot.source, package_dirs, xacro_args, repair="silent", ignore=None)
     root = document.root
     links = {link.name: link for link in robot.links}
     left_out = [one for element in root.children("link") for one in _left_out(element, links)]

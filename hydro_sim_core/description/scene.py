@@ -27,6 +27,7 @@ from hydro_sim_core.description.scene_fields import (
     Positive,
     Vector3,
     conflict,
+    one_friction,
     only_choice,
     unit,
 )
@@ -68,12 +69,14 @@ class ProximityChoice(Section):
     relaxation_time: NonNegative | None = Field(
         None, description="Linear damping's relaxation time.", json_schema_extra=unit("s")
     )
-    mu_static: NonNegative | None = Field(None, description="Static friction.")
+    mu_static: NonNegative | None = Field(
+        None, description="Static friction, which is mu_dynamic or not given."
+    )
     mu_dynamic: NonNegative | None = Field(None, description="Dynamic friction.")
     point_stiffness: Positive | None = Field(
         None,
-        description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box, or "
-        "of the largest body on it if that is smaller.",
+        description="Stiffness of a rigid body against rigid ones, and of a compliant one without its own modulus: of "
+        "a flat as large as the mean side of its box, or, of rigid ones, as the largest body on it if that is smaller.",
         json_schema_extra=unit("N/m"),
     )
     slab_thickness: Positive | None = Field(
@@ -102,6 +105,8 @@ class ProximityChoice(Section):
             )
         return grain
 
+    _friction_is_one = model_validator(mode="after")(one_friction)
+
     @property
     def spec(self) -> ProximitySpec:
         """The properties as a ``ProximitySpec``."""
@@ -124,6 +129,11 @@ class ModelSpec(Section):
         "warn",
         description="Whether what cannot be in its file, such as an impossible inertia, is refused, or repaired with "
         "one warning or silently.",
+    )
+    ignore: tuple[Name, ...] = Field(
+        (),
+        description="What in the file is ignored although it changes the physics, in the words of the error that "
+        "refuses it, such as gazebo:joint.",
     )
     prefix: str = Field("", description="Put before every link and joint name of the model.")
     base: Literal["fixed", "floating", "kinematic"] = Field(
@@ -208,7 +218,7 @@ class ContactDefaults(Section):
         0.1, description="Linear damping's relaxation time.", json_schema_extra=unit("s")
     )
     mu_dynamic: NonNegative = Field(0.5, description="Dynamic friction.")
-    mu_static: NonNegative = Field(0.5, description="Static friction.")
+    mu_static: NonNegative = Field(0.5, description="Static friction, which is mu_dynamic or not given.")
     point_stiffness: Positive | None = Field(
         None,
         description="Stiffness of a rigid body against rigid ones: of a flat as large as the mean side of its box, or "
@@ -220,6 +230,8 @@ class ContactDefaults(Section):
         description="Depth at which a compliant half space reaches its modulus.",
         json_schema_extra=unit("m"),
     )
+
+    _friction_is_one = model_validator(mode="after")(one_friction)
 
     @property
     def gives_resolution(self) -> bool:

@@ -191,6 +191,7 @@ class SceneBuilder:
         xacro_args: Mapping[str, object] | None = None,
         srdf: str | os.PathLike[str] | None = None,
         repair: Literal["strict", "warn", "silent"] = "warn",
+        ignore: Sequence[str] = (),
         **contact: Any,
     ) -> SceneBuilder:
         """Add the robot of a URDF or xacro file.
@@ -209,13 +210,14 @@ class SceneBuilder:
             xacro_args: Arguments of a xacro file.
             srdf: SRDF file whose disabled pairs of links do not touch.
             repair: Whether what cannot be in the file is refused, or repaired with one warning or silently.
+            ignore: Words of what in the file is ignored although it changes the physics.
             **contact: Contact properties of all its geometries, which override those in the file.
 
         Raises:
             InputError: The file is invalid, the name is in use, or a value does not fit.
         """
         place = call_site(f"model '{path if name is None else name}'")
-        robot = load_robot(path, package_dirs, xacro_args, prefix, srdf, repair)
+        robot = load_robot(path, package_dirs, xacro_args, prefix, srdf, repair, ignore)
         keys = {
             "attach_to": attach_to,
             "positions": positions,
@@ -225,6 +227,7 @@ class SceneBuilder:
             "xacro_args": dict(xacro_args) if xacro_args else None,
             "srdf": None if srdf is None else str(Path(srdf).absolute()),
             "repair": repair if repair != "warn" else None,
+            "ignore": list(ignore) or None,
             "proximity": contact_keys(contact, place) or None,
         }
         name = robot.name if name is None else text(name, "name", place)

@@ -60,5 +60,14 @@ def only_choice(section: Section) -> Any:
     return getattr(section, given[0])
 
 
+def one_friction(section: Any) -> Any:
+    """Check of contact properties that give friction of rest another coefficient than that of slip."""
+    given = section.mu_static if "mu_static" in section.model_fields_set else None
+    if given is not None and given != section.mu_dynamic:
+        problem = "a mu_static other than mu_dynamic, and friction has one coefficient"
+        raise conflict(problem, "give mu_dynamic alone, or both the same number")
+    return section
+
+
 def conflict(problem: str, mend: str) -> PydanticCustomError:
     return PydanticCustomError("conflict", "{problem}; {mend}", {"problem": problem, "mend": mend})

@@ -149,7 +149,15 @@ def _warn_of_unused_dissipation(scene: LoadedScene) -> None:
 
 def _files(model: ModelSpec) -> tuple[Any, ...]:
     """Cache key: all that a model's description depends on."""
-    return model.urdf, model.package_dirs, model.xacro_args, model.srdf, model.prefix, model.repair
+    return (
+        model.urdf,
+        model.package_dirs,
+        model.xacro_args,
+        model.srdf,
+        model.prefix,
+        model.repair,
+        model.ignore,
+    )
 
 
 class RobotFiles:
@@ -174,10 +182,11 @@ class RobotFiles:
         urdf = resolver.resolve(model.urdf, f"{where}.urdf")
         srdf = None if model.srdf is None else resolver.resolve(model.srdf, f"{where}.srdf")
         # True and 1 are equal in Python, but different for xacro.
-        key = (urdf, srdf, *package_dirs, repr(sorted(model.xacro_args.items())), model.repair)
+        arguments = repr(sorted(model.xacro_args.items()))
+        key = (urdf, srdf, *package_dirs, arguments, model.repair, model.ignore)
         if key not in self._loaded:
             self._loaded[key] = load_robot(
-                urdf, package_dirs, model.xacro_args, srdf=srdf, repair=model.repair
+                urdf, package_dirs, model.xacro_args, srdf=srdf, repair=model.repair, ignore=model.ignore
             )
         return with_prefix(self._loaded[key], model.prefix) if model.prefix else self._loaded[key]
 

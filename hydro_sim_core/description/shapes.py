@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -77,7 +78,11 @@ def read_origin(parent: XmlElement) -> Array:
 
 
 def read_collision(
-    element: XmlElement, name: str, resolver: PackageResolver, visuals: Sequence[SeenShape] = ()
+    element: XmlElement,
+    name: str,
+    resolver: PackageResolver,
+    of_link: ProximitySpec,
+    visuals: Sequence[SeenShape] = (),
 ) -> CollisionSpec | None:
     """Read a ``<collision>``; None for a shape without extent, which is left out.
 
@@ -85,6 +90,7 @@ def read_collision(
         element: The element.
         name: Its name if the file gives none.
         resolver: Resolver of mesh file names.
+        of_link: Contact properties of the link, where the geometry has none of its own.
         visuals: What the link looks like, which takes the place of a mesh file that cannot be had; with its elements.
     """
     try:
@@ -103,6 +109,7 @@ def read_collision(
         return None
     properties = element.child("drake:proximity_properties")
     proximity = ProximitySpec() if properties is None else _read_proximity(properties)
+    proximity = completed(proximity, of_link)
     where = element.error("", "")
     return CollisionSpec(element.text("name") or name, shape, X_LG, proximity, where.source, where.element)
 
@@ -244,11 +251,18 @@ def _read_proximity(properties: XmlElement) -> ProximitySpec:
     compliance: Compliance | None = "rigid" if rigid else "compliant" if compliant else None
     numbers = {name: _read_value(properties, tag, zero) for tag, name, zero in _PROXIMITY_TAGS}
     mu_static, mu_dynamic = numbers["mu_static"], numbers["mu_dynamic"]
+    if mu_dynamic is None:
+        numbers["mu_dynamic"] = mu_static  # as in Drake
     if mu_static is not None and mu_dynamic is not None and mu_static < mu_dynamic:
         raise properties.error(
             f"static friction {mu_static:g} is below dynamic friction {mu_dynamic:g}",
             "make drake:mu_static at least drake:mu_dynamic",
         )
+    if mu_static is not None and mu_dynamic is not None and mu_static > mu_dynamic:
+        above = f"static friction {mu_static:g} is above dynamic friction {mu_dynamic:g}"
+        problem = f"{above}, and friction has one coefficient here"
+        mend = "make drake:mu_static the same as drake:mu_dynamic"
+        properties.required_child("drake:mu_static").drop("drake:mu_static", problem, mend)
     return ProximitySpec(
         compliance=compliance,
         pressure_field=_read_field(properties),
@@ -256,6 +270,17 @@ def _read_proximity(properties: XmlElement) -> ProximitySpec:
         grain=_read_grain(properties),
         **numbers,
     )
+
+
+def completed(proximity: ProximitySpec, of_link: ProximitySpec) -> ProximitySpec:
+    """Contact properties of a geometry, with those of its link where it has none; its modulus is its stiffness."""
+    own = {name for name, value in vars(proximity).items() if value is not None}
+    if "modulus" in own:
+        own.add("point_stiffness")
+    if "mu_dynamic" in own:
+        own.add("mu_static")
+    given = {name: value for name, value in vars(of_link).items() if value is not None and name not in own}
+    return replace(proximity, **given)
 
 
 def _read_vector(properties: XmlElement, tag: str) -> tuple[float, float, float] | None:

@@ -56,9 +56,9 @@ class ProximitySpec:
         margin: Hydroelastic margin, m.
         dissipation: Hunt-Crossley dissipation, s/m.
         relaxation_time: Linear damping's relaxation time, s.
-        mu_static: Coefficient of static friction; accepted in files but not used: the solver uses ``mu_dynamic``.
+        mu_static: Coefficient of static friction: friction has one coefficient, and files may give it twice.
         mu_dynamic: Coefficient of friction.
-        point_stiffness: Stiffness of point contact, N/m.
+        point_stiffness: Stiffness of a flat as large as the mean side of its box, N/m.
         slab_thickness: Depth at which a compliant half space reaches its modulus, m.
         pressure_field: Kind of pressure field of a compliant mesh; see ``docs/geometry.md``.
         surface_velocity: Velocity of the surface relative to its body, like a conveyor belt's, in the axes of the
@@ -135,12 +135,21 @@ class InertialSpec:
 
 @dataclass(frozen=True, eq=False)
 class LinkSpec:
-    """A rigid body with its collision and visual geometry. ``inertial`` is None for massless frames."""
+    """A rigid body with its collision and visual geometry.
+
+    Attributes:
+        name: Its name.
+        inertial: Its mass properties; None for massless frames.
+        collisions: What it touches with.
+        visuals: What is seen of it.
+        has_weight: Whether gravity pulls it.
+    """
 
     name: str
     inertial: InertialSpec | None
     collisions: tuple[CollisionSpec, ...] = ()
     visuals: tuple[VisualSpec, ...] = ()
+    has_weight: bool = True
 
 
 @dataclass(frozen=True)
@@ -182,6 +191,8 @@ class JointSpec:
         damping: Viscous damping, N m s/rad or N s/m.
         friction: Coulomb friction, N m or N.
         rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
+        spring_stiffness: Stiffness of a spring, N m/rad or N/m.
+        spring_reference: Position at which the spring is slack, rad or m.
     """
 
     name: str
@@ -194,6 +205,8 @@ class JointSpec:
     damping: float = 0.0
     friction: float = 0.0
     rotor_inertia: float = 0.0
+    spring_stiffness: float = 0.0
+    spring_reference: float = 0.0
     mimic: MimicSpec | None = None
 
     @property
@@ -334,7 +347,9 @@ class RobotSpec:
     Attributes:
         drives: What its description says of drives.
         sensors: Its force-torque sensors.
-        pair_laws: Contact laws of pairs of its links; they outrank the SRDF.
+        pair_laws: Contact laws of pairs of its links; they outrank what follows.
+        apart: Pairs of links that do not touch as other programs are told in its description, with the tag that says
+            so; they outrank the SRDF.
         srdf: What an SRDF says about contact of its links.
         repairs: What was changed in it.
     """
@@ -344,6 +359,7 @@ class RobotSpec:
     joints: tuple[JointSpec, ...]
     source: str
     pair_laws: tuple[PairLaw, ...] = ()
+    apart: tuple[tuple[tuple[str, str], str], ...] = ()
     srdf: SrdfSpec = SrdfSpec()
     drives: tuple[DriveSpec, ...] = ()
     sensors: tuple[DescribedSensor, ...] = ()

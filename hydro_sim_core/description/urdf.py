@@ -19,11 +19,15 @@ from pathlib import Path
 from typing import get_args
 
 from hydro_sim_core.description import foreign
+from hydro_sim_core.description.dropped import checked_words, settle_dropped
+from hydro_sim_core.description.gazebo import GazeboTags, read_gazebo
 from hydro_sim_core.description.inertia import read_inertial
-from hydro_sim_core.description.joints import read_joints
+from hydro_sim_core.description.joints import JOINT_TAGS, read_joints
+from hydro_sim_core.description.links_apart import read_links_apart
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.own_tags import refuse_misplaced, warn_of_self_collide
+from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact
+from hydro_sim_core.description.own_tags import refuse_misplaced
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.repair import Policy, Repairs
 from hydro_sim_core.description.ros2_control import read_drives
@@ -32,6 +36,7 @@ from hydro_sim_core.description.shapes import (
     Material,
     NoMesh,
     SeenShape,
+    completed,
     read_collision,
     read_materials,
     read_visual,
@@ -44,6 +49,7 @@ from hydro_sim_core.description.spec import (
     LinkSpec,
     PairLaw,
     PointSpec,
+    ProximitySpec,
     RobotSpec,
     SrdfSpec,
     VisualSpec,
@@ -56,7 +62,7 @@ from hydro_sim_core.errors import InputError, UnknownFormat, excerpt
 _LOG = logging.getLogger(__name__)
 
 #: Elements for other programs, without information on the mechanics.
-_IGNORED_BLOCKS = ("gazebo", "sensor")
+_IGNORED_BLOCKS = ("sensor", "mujoco", "frame", "drake:frame")
 
 
 def load_robot(
@@ -66,11 +72,13 @@ def load_robot(
     prefix: str = "",
     srdf: str | os.PathLike[str] | None = None,
     repair: Policy = "warn",
+    ignore: Sequence[str] | None = (),
 ) -> RobotSpec:
     """Read a robot description.
 
-    Mesh files are located here and read later, by ``geometry``. One logged warning lists tags and attributes that the
-    loader does not use, another one what was repaired; visual meshes that cannot be had never refuse a robot.
+    Mesh files are located here and read later, by ``geometry``. What other programs are told that changes the physics
+    is used, or refused, or ignored if ``ignore`` says so. One logged warning lists tags and attributes that nobody is
+    known to read, another one what was repaired; visual meshes that cannot be had never refuse a robot.
 
     Args:
         path: A ``.urdf`` or ``.xacro`` file.
@@ -81,6 +89,8 @@ def load_robot(
             ``xacro_args`` it takes those that it declares. It replaces the one that the URDF names.
         repair: Whether what cannot be, such as an impossible inertia, is refused (``strict``), or repaired with one
             warning or silently; ``docs/robots.md`` has the rules.
+        ignore: Words of what is to be ignored although it changes the physics, as errors give them, such as
+            ``gazebo:static``; None for whatever there is, where the robot is not simulated.
 
     Returns:
         The robot, lengths in m, angles in rad, masses in kg.
@@ -88,7 +98,7 @@ def load_robot(
     Raises:
         InputError: The file is missing or malformed, or describes something that cannot exist.
     """
-    robot, _ = read_with_document(path, package_dirs, xacro_args, prefix, srdf, repair)
+    robot, _ = read_with_document(path, package_dirs, xacro_args, prefix, srdf, repair, ignore)
     return robot
 
 
@@ -99,6 +109,7 @@ def read_with_document(
     prefix: str = "",
     srdf: str | os.PathLike[str] | None = None,
     repair: Policy = "warn",
+    ignore: Sequence[str] | None = (),
 ) -> tuple[RobotSpec, XmlDocument]:
     """Read a robot description as ``load_robot`` does, and return its document too, which is unchanged by repairs."""
     given = as_path(path, "load_robot")
@@ -113,9 +124,10 @@ def read_with_document(
         raise InputError(source, "repair", f"{excerpt(repair)} does not fit", mend)
     resolver = PackageResolver(source, package_dirs)
     named = None if srdf is None else as_path(srdf, "srdf")
+    words = checked_words(source, ignore)
     document = _read_document(source, resolver, xacro_args or {})
     document.repairs = Repairs(repair)
-    robot = _read_robot(document, resolver, named, xacro_args or {})
+    robot = _read_robot(document, resolver, named, xacro_args or {}, words)
     return with_prefix(robot, prefix) if prefix else robot, document
 
 
@@ -141,6 +153,7 @@ def parse_robot(
     prefix: str = "",
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     repair: Policy = "warn",
+    ignore: Sequence[str] | None = (),
 ) -> RobotSpec:
     """Read a robot description from URDF text.
 
@@ -151,6 +164,7 @@ def parse_robot(
         prefix: Put before every link and joint name.
         package_dirs: Packages, or folders that hold packages, for ``package://``.
         repair: As for :func:`load_robot`.
+        ignore: As for :func:`load_robot`.
 
     Raises:
         InputError: As :func:`load_robot`, or it names a file by a relative path.
@@ -162,7 +176,7 @@ def parse_robot(
         raise InputError(source, "", "is not Unicode text", "write UTF-8") from None
     document = XmlDocument(data, Path(source))
     document.repairs = Repairs(repair)
-    robot = _read_robot(document, resolver)
+    robot = _read_robot(document, resolver, ignore=checked_words(source, ignore))
     return with_prefix(robot, prefix) if prefix else robot
 
 
@@ -171,6 +185,7 @@ def _read_robot(
     resolver: PackageResolver,
     srdf: Path | None = None,
     xacro_args: Mapping[str, object] | None = None,
+    ignore: Sequence[str] | None = (),
 ) -> RobotSpec:
     robot, source = document.root, document.source
     if robot.tag in foreign.XML_FORMATS:
@@ -181,26 +196,31 @@ def _read_robot(
             f"the outermost element is <{robot.tag}>", "name a URDF file: it starts with <robot>"
         )
     refuse_misplaced(document)
-    warn_of_self_collide(document)
     for block in robot.children(*_IGNORED_BLOCKS):
         block.ignore()
     name = _name_of(robot)
     robot.text("version")
     model = ModelBuilder(name, place=robot, resolver=resolver)
-    joints = list(read_joints(robot))
+    names = {tag: {one.text("name") or "" for one in robot.children(tag)} for tag in ("link", *JOINT_TAGS)}
+    gazebo = read_gazebo(robot, names["link"], names["joint"] | names["drake:joint"])
+    joints = list(read_joints(robot, gazebo))
     welded = {placed.joint.child for placed in joints if placed.joint.type == "fixed"}
-    _read_links(robot, model, welded)
+    _read_links(robot, model, welded, gazebo)
     for placed in joints:
         model.insert_joint(placed)
     _read_pair_laws(robot, model)
     spec = model.build(str(source))
-    spec = replace(spec, drives=read_drives(robot, {joint.name: joint for joint in spec.joints}))
     spec = replace(
-        spec, sensors=read_sensors(robot, spec.joints, {link.name for link in spec.links} - {"world"})
+        spec,
+        drives=read_drives(robot, {joint.name: joint for joint in spec.joints}),
+        sensors=read_sensors(robot, spec.joints, {link.name for link in spec.links} - {"world"}),
+        apart=read_links_apart(robot, spec.links, gazebo),
     )
     srdf = _srdf_of(robot, resolver, srdf)
     if srdf is not None:
         spec = replace(spec, srdf=read_srdf(srdf, spec, resolver.package_dirs, xacro_args))
+    drop_ties(robot)
+    settle_dropped(document, ignore)
     spec = replace(spec, repairs=document.repairs.done)
     document.repairs.tell(source)
     document.warn_about_unread()
@@ -234,12 +254,13 @@ def _read_document(source: Path, resolver: PackageResolver, xacro_args: Mapping[
     return XmlDocument(read_bytes(source), source)
 
 
-def _read_links(robot: XmlElement, model: ModelBuilder, welded: Set[str]) -> None:
+def _read_links(robot: XmlElement, model: ModelBuilder, welded: Set[str], gazebo: GazeboTags) -> None:
     materials = read_materials(robot)
     for raw in robot.children("link"):
         name = raw.required_text("name")
         element = raw.named(f"link '{name}'")
-        model.insert_link(_read_link(element, name, model.resolver, materials, name in welded), element)
+        link = _read_link(element, name, model.resolver, materials, name in welded, gazebo)
+        model.insert_link(link, element)
 
 
 def _read_link(
@@ -248,12 +269,14 @@ def _read_link(
     resolver: PackageResolver,
     materials: dict[str, Material],
     welded: bool,
+    gazebo: GazeboTags,
 ) -> LinkSpec:
     inertial = element.child("inertial")
+    of_link = completed(gazebo.contact.get(name, ProximitySpec()), read_bullet_contact(element))
     element.text("type")
     seen, is_whole = _read_visuals(element, name, resolver, materials)
     found = (
-        read_collision(collision, f"{name}_collision_{i}", resolver, seen)
+        read_collision(collision, f"{name}_collision_{i}", resolver, of_link, seen)
         for i, collision in enumerate(element.children("collision"))
     )
     collisions = tuple(collision for collision in found if collision is not None)
@@ -268,6 +291,7 @@ def _read_link(
         inertial=None if inertial is None else read_inertial(inertial, welded=welded),
         collisions=collisions,
         visuals=tuple(visual for visual, _ in seen) if is_whole else collisions_as_visuals(collisions),
+        has_weight=name not in gazebo.weightless,
     )
 
 
@@ -405,6 +429,7 @@ def with_prefix(robot: RobotSpec, prefix: str) -> RobotSpec:
         links=tuple(replace(link, name=prefix + link.name) for link in robot.links),
         joints=tuple(prefixed(joint) for joint in robot.joints),
         pair_laws=tuple(replace(law, links=pair(law.links)) for law in robot.pair_laws),
+        apart=tuple((pair(links), who) for links, who in robot.apart),
         srdf=srdf,
         drives=tuple(replace(drive, joint=prefix + drive.joint) for drive in robot.drives),
         sensors=tuple(

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from lxml import etree
@@ -49,6 +50,27 @@ _LONGEST_VECTOR = 2000
 _ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([^"'>]*)["']""")
 
 
+class DroppedElement(NamedTuple):
+    """An element that changes the physics and is not used.
+
+    Attributes:
+        word: Word under which it may be ignored.
+        element: The element.
+        problem: What it changes, as a clause.
+        mend: What to write instead.
+    """
+
+    word: str
+    element: XmlElement
+    problem: str
+    mend: str
+
+    @property
+    def line(self) -> str:
+        """Its line as text for messages."""
+        return self.element.document.line_of(self.element.lxml)
+
+
 class XmlDocument:
     """One parsed XML document.
 
@@ -59,6 +81,7 @@ class XmlDocument:
 
     Attributes:
         repairs: What is done about what cannot be; an error, unless a reader says otherwise.
+        dropped: What changes the physics and is not used; ``dropped.py`` refuses it.
 
     Raises:
         InputError: The text is not well-formed XML or has a DOCTYPE.
@@ -68,12 +91,19 @@ class XmlDocument:
         self.source = source
         self.note = note
         self.repairs = Repairs("strict")
+        self.dropped: list[DroppedElement] = []
         self._read: set[tuple[etree._Element, str]] = set()
         self.root = XmlElement(_parse(text, source), self)
 
     def mark_read(self, element: etree._Element, attribute: str = "") -> None:
         """Record that a loader has read an element, or one of its attributes."""
         self._read.add((element, attribute))
+
+    def unread(self, prefix: str) -> Iterator[XmlElement]:
+        """The topmost elements that no loader has read and whose tags begin with ``prefix``."""
+        for element in list(_unread_elements(self.root.lxml, self._read)):
+            if tag_of(element).startswith(prefix):
+                yield XmlElement(element, self)
 
     def warn_about_unread(self) -> None:
         """Log one warning that lists each kind of element and attribute that was not read."""
@@ -181,6 +211,11 @@ class XmlElement:
             for name in element.attrib:
                 self.document.mark_read(element, attribute_name(element, name))
 
+    def drop(self, word: str, problem: str, mend: str) -> None:
+        """Report that this element changes the physics and is not used; arguments as of ``DroppedElement``."""
+        self.document.dropped.append(DroppedElement(word, self, problem, mend))
+        self.ignore()
+
     def text(self, attribute: str) -> str | None:
         """An attribute as written, or None if it is missing."""
         for name, value in self.lxml.attrib.items():
@@ -231,6 +266,10 @@ class XmlElement:
     def content(self) -> str:
         """Its text, without blanks around it."""
         return (self.lxml.text or "").strip()
+
+    def value_number(self) -> float:
+        """Its attribute ``value``, else its content, which is one finite number."""
+        return self.content_number() if self.text("value") is None else self.number("value")
 
     def content_number(self) -> float:
         """Its content, which is one finite number."""

@@ -81,10 +81,10 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
     """Assemble robots into one kinematic tree.
 
     Links behind fixed joints are lumped into the body that carries them. A mimic joint with rate s times its master's
-    adds to the properties of the master's velocity such that power is unchanged: s^2 times its damping, rotor inertia
-    and limit stiffness, |s| times its friction, |s| times its effort limit if it has one (each joint's drive takes its
-    share). Of the position and velocity limits, converted to the master's coordinate, the tighter ones hold. The limits
-    of a joint with several coordinates hold for each of them; joints with a quaternion have no limits.
+    adds to the properties of the master's velocity such that power is unchanged: s^2 times its damping, rotor inertia,
+    spring and limit stiffness, |s| times its friction, |s| times its effort limit if it has one (each joint's drive
+    takes its share). Of the position and velocity limits, converted to the master's coordinate, the tighter ones hold.
+    The limits of a joint with several coordinates hold for each of them; joints with a quaternion have no limits.
 
     Args:
         placed: The robots, in the order in which their joints appear in q and v. As ``load_robot`` leaves
@@ -155,6 +155,7 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
             "mass": (-1,),
             "p_BCo": (-1, 3),
             "I_BCo": (-1, 3, 3),
+            "weightless": (-1, 4),
         }.items()
     }
     per_velocity = {
@@ -166,6 +167,8 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
             "q_lower",
             "q_upper",
             "limit_stiffness",
+            "spring_stiffness",
+            "spring_reference",
             "velocity_limit",
             "effort_limit",
         )

@@ -57,6 +57,7 @@ class Body:
     mass: float = 0.0
     first_moment: Floats = field(default_factory=lambda: np.zeros(3))
     second_moment: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    weightless: Floats = field(default_factory=lambda: np.zeros(4))
 
     @property
     def joint_type(self) -> int:
@@ -86,6 +87,8 @@ class Body:
         p_BCo = product(R_BL, link.inertial.p_LCo) + X_BL[:3, 3]
         self.mass += mass
         self.first_moment += mass * p_BCo
+        if not link.has_weight:
+            self.weightless += mass * np.array([1.0, *p_BCo])
         self.second_moment += product(R_BL, link.inertial.I_LCo, R_BL.T) + mass * _point_inertia(p_BCo)
 
 

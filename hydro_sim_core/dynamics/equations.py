@@ -94,7 +94,7 @@ def inverse_dynamics(
         tau: (nv,) out, N m or N; without joint damping and friction.
         scratch: ``TreeScratch``; uses ``V_WB``, ``A_WB``, ``F_WB`` and ``inertia``.
 
-    Reads scratch: A_WB, F_WB, V_WB, inertia; tree: num_v, parent, rotor_inertia, v_index.
+    Reads scratch: A_WB, F_WB, V_WB, inertia; tree: num_v, parent, rotor_inertia, v_index, weightless.
     Writes scratch: A_WB, F_WB, V_WB, inertia.
     """
     V_WB, A_WB, F_WB = scratch.V_WB, scratch.A_WB, scratch.F_WB
@@ -103,6 +103,8 @@ def inverse_dynamics(
         _accelerate(tree, i, p_WB[i], S, v, a, V_WB, A_WB)
         _spatial_inertia(tree, i, R_WB[i], p_WB[i], scratch.inertia[i])
         _newton_euler(scratch.inertia[i], V_WB[i], A_WB[i], F_WB[i])
+        if tree.weightless[i, 0] > 0.0:
+            _take_weight_off(tree, i, R_WB[i], p_WB[i], F_WB[i])
     for k in range(tau.shape[0]):
         tau[k] = tree.rotor_inertia[k] * a[k]
     for i in range(tree.parent.shape[0] - 1, -1, -1):
@@ -196,6 +198,36 @@ def _newton_euler(inertia, V, A, F):
     F[5] += wx * py - wy * px
 
 
+@kernel
+def _take_weight_off(tree, i, R, p, F):
+    """Take the weight of what gravity does not pull off the wrench on body i.
+
+    Reads tree: gravity, weightless.
+    """
+    m, g = tree.weightless[i, 0], tree.gravity
+    h = weightless_moment(tree, i, R)
+    x, y, z = m * p[0] + h[0], m * p[1] + h[1], m * p[2] + h[2]
+    F[0] += y * g[2] - z * g[1]
+    F[1] += z * g[0] - x * g[2]
+    F[2] += x * g[1] - y * g[0]
+    for r in range(3):
+        F[3 + r] += m * g[r]
+
+
+@kernel
+def weightless_moment(tree, i, R):
+    """First moment of the mass of body i that gravity does not pull, about its origin, in world axes, kg m.
+
+    Reads tree: weightless.
+    """
+    x, y, z = tree.weightless[i, 1], tree.weightless[i, 2], tree.weightless[i, 3]
+    return (
+        R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
+        R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
+        R[2, 0] * x + R[2, 1] * y + R[2, 2] * z,
+    )
+
+
 @entry
 def momentum(
     tree: KinematicTree,
@@ -258,7 +290,7 @@ def kinetic_energy(
 def potential_energy(tree: KinematicTree, R_WB: Float3D, p_WB: Float2D) -> float:
     """Gravitational potential energy, J; zero with all mass at the world's origin.
 
-    Reads tree: gravity, mass, p_BCo.
+    Reads tree: gravity, mass, p_BCo, weightless.
     """
     energy = 0.0
     for i in range(tree.parent.shape[0]):
@@ -267,6 +299,10 @@ def potential_energy(tree: KinematicTree, R_WB: Float3D, p_WB: Float2D) -> float
             for c in range(3):
                 height += R_WB[i, r, c] * tree.p_BCo[i, c]
             energy -= tree.mass[i] * tree.gravity[r] * height
+        if tree.weightless[i, 0] > 0.0:
+            moment = weightless_moment(tree, i, R_WB[i])
+            for r in range(3):
+                energy += tree.gravity[r] * (tree.weightless[i, 0] * p_WB[i, r] + moment[r])
     return energy
 
 

@@ -13,7 +13,7 @@ import math
 
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import Bool1D, ConstFloat1D, Float1D, Float3D, entry, kernel
-from hydro_sim_core.dynamics.equations import rotated_entry
+from hydro_sim_core.dynamics.equations import rotated_entry, weightless_moment
 from hydro_sim_core.dynamics.forest import Forest
 from hydro_sim_core.dynamics.tree import KinematicTree
 
@@ -54,7 +54,7 @@ def free_body_forces(
         dt: Length of this step, s.
         b: (nv,) in and out; the entries of free bodies are replaced.
 
-    Reads forest: is_free_body, tree_of_body; tree: I_BCo, gravity, mass, p_BCo, v_index.
+    Reads forest: is_free_body, tree_of_body; tree: I_BCo, gravity, mass, p_BCo, v_index, weightless.
     """
     for i in range(tree.parent.shape[0]):
         if not forest.is_free_body[i]:
@@ -72,6 +72,12 @@ def free_body_forces(
         t0 = moment[0] + m * (c1 * g[2] - c2 * g[1])
         t1 = moment[1] + m * (c2 * g[0] - c0 * g[2])
         t2 = moment[2] + m * (c0 * g[1] - c1 * g[0])
+        if tree.weightless[i, 0] > 0.0:
+            h = weightless_moment(tree, i, R)
+            t0 -= h[1] * g[2] - h[2] * g[1]
+            t1 -= h[2] * g[0] - h[0] * g[2]
+            t2 -= h[0] * g[1] - h[1] * g[0]
+            m -= tree.weightless[i, 0]
         for k in range(3):
             axis = S[i, k]
             b[first + k] = -(axis[0] * t0 + axis[1] * t1 + axis[2] * t2)

@@ -46,11 +46,14 @@ class KinematicTree(NamedTuple):
         mass: (nb,) kg.
         p_BCo: (nb, 3) centre of mass in B, m.
         I_BCo: (nb, 3, 3) inertia about the centre of mass in the axes of B, kg m^2.
+        weightless: (nb, 4) mass that gravity does not pull, kg, and its first moment about the origin of B, kg m.
         rotor_inertia: (nv,) reflected inertia of the drive, kg m^2 or kg.
         damping: (nv,) viscous damping, N m s/rad or N s/m.
         friction: (nv,) Coulomb friction, N m or N.
         q_lower: (nv,) lower limit of the coordinate of each velocity, rad or m; -inf without one.
         q_upper: (nv,) upper limit, rad or m; inf without one.
+        spring_stiffness: (nv,) stiffness of the joint's spring, N m/rad or N/m.
+        spring_reference: (nv,) position at which it is slack, rad or m.
         limit_stiffness: (nv,) stiffness of the stops, N m/rad or N/m; inf, if the file gives none, means as stiff as
             the step allows.
         velocity_limit: (nv,) rad/s or m/s; inf without one.
@@ -74,11 +77,14 @@ class KinematicTree(NamedTuple):
     mass: ConstFloat1D
     p_BCo: ConstFloat2D
     I_BCo: ConstFloat3D
+    weightless: ConstFloat2D
     rotor_inertia: ConstFloat1D
     damping: ConstFloat1D
     friction: ConstFloat1D
     q_lower: ConstFloat1D
     q_upper: ConstFloat1D
+    spring_stiffness: ConstFloat1D
+    spring_reference: ConstFloat1D
     limit_stiffness: ConstFloat1D
     velocity_limit: ConstFloat1D
     effort_limit: ConstFloat1D

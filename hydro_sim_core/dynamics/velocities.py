@@ -24,6 +24,8 @@ class VelocityEntry:
     damping: float = 0.0
     friction: float = 0.0
     rotor_inertia: float = 0.0
+    spring_stiffness: float = 0.0
+    spring_reference: float = 0.0
     prescribed: bool = False
 
 
@@ -41,11 +43,12 @@ def velocity_entries(joint: JointSpec, num_v: int, q_index: int) -> list[Velocit
         entry.velocity_limit, entry.effort_limit = limits.velocity, limits.effort
         if limits.stiffness is not None:
             entry.limit_stiffness = limits.stiffness
+        entry.spring_stiffness, entry.spring_reference = joint.spring_stiffness, joint.spring_reference
     return entries
 
 
 def add_mimic(entry: VelocityEntry, joint: JointSpec, mimic: MimicSpec, source: str) -> None:
-    """Add limits, damping, friction and inertia of a mimic joint to its master's entry.
+    """Add limits, damping, friction, inertia and spring of a mimic joint to its master's entry.
 
     Args:
         entry: Entry of the master.
@@ -74,3 +77,9 @@ def add_mimic(entry: VelocityEntry, joint: JointSpec, mimic: MimicSpec, source: 
     entry.damping += scale**2 * joint.damping
     entry.friction += scale * joint.friction
     entry.rotor_inertia += scale**2 * joint.rotor_inertia
+    own = scale**2 * joint.spring_stiffness
+    if own > 0.0:
+        # Two springs on one coordinate are one, which is slack where their efforts cancel.
+        slack, both = (joint.spring_reference - mimic.offset) / mimic.multiplier, entry.spring_stiffness + own
+        entry.spring_reference += own / both * (slack - entry.spring_reference)
+        entry.spring_stiffness = both

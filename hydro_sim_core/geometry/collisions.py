@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry.geometry import Geometry
 from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.shapes import SurfaceError, make_geometry
+from hydro_sim_core.geometry.skins import SLOPE, mean_side, skin_slope, with_slope
 from hydro_sim_core.mesh_files import EmptyMesh
 
 #: How far corners of such a mesh may be outside of the hull that replaces it, as a share of its diagonal: a link of
@@ -24,7 +26,9 @@ def make_collision_geometry(
     """Make the geometry of a collision element.
 
     A mesh without compliance in its description was not made for pressure-field contact; if its triangles cannot be
-    used unchanged, its convex hull replaces them; one of many corners only up to ``HULL_TOLERANCE``.
+    used unchanged, its convex hull replaces them; one of many corners only up to ``HULL_TOLERANCE``. Where the element
+    has a stiffness and no modulus of its own, a compliant body's modulus follows from that: a flat as large as the mean
+    side of its box yields by it.
 
     Args:
         collision: The element.
@@ -38,6 +42,8 @@ def make_collision_geometry(
         EmptyMesh: Its mesh file holds nothing that takes up room.
         InputError: As :func:`make_geometry`; names the description file and the element.
     """
+    if is_by_stiffness(collision, proximity):
+        return _by_stiffness(collision, proximity, margin_rule)
     tagged = collision.proximity.compliance is not None
     with _located(collision):
         try:
@@ -49,6 +55,24 @@ def make_collision_geometry(
             return make_geometry(
                 hull, proximity, margin_rule=margin_rule, hull_tolerance=HULL_TOLERANCE
             ), True
+
+
+def is_by_stiffness(collision: CollisionSpec, proximity: ProximitySpec) -> bool:
+    """Whether the modulus of a collision element follows from its stiffness; arguments as above."""
+    own, is_bounded = collision.proximity, collision.shape.kind != "half_space"
+    is_compliant = proximity.compliance == "compliant"
+    return is_compliant and is_bounded and own.modulus is None and own.point_stiffness is not None
+
+
+def _by_stiffness(
+    collision: CollisionSpec, proximity: ProximitySpec, margin_rule: MarginRule | None
+) -> tuple[Geometry, bool]:
+    plain = replace(collision, proximity=replace(collision.proximity, point_stiffness=None))
+    # The modulus is known only when the mesh is: the margin is that of a stiff body, with which a soft one rests too.
+    rule = None if margin_rule is None else lambda vertices, _: margin_rule(vertices, math.inf)
+    geometry, is_hull = make_collision_geometry(plain, proximity, rule)
+    slope = min(skin_slope(collision.proximity, mean_side(geometry)), SLOPE)
+    return with_slope(geometry, slope), is_hull
 
 
 @contextlib.contextmanager

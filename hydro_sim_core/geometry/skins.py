@@ -55,9 +55,9 @@ def _stiff_field(
     margin = max(margin_rule(surface.vertices, np.inf), proximity.margin or 0.0)
     if shape.kind != "mesh":
         soft = replace(proximity, compliance="compliant", modulus=slope, slab_thickness=1.0, margin=margin)
-        return _with_slope(make_geometry(shape, soft), slope)
+        return with_slope(make_geometry(shape, soft), slope)
     if is_convex(surface.vertices, surface.elements):
-        return _with_slope(convex_mesh(surface.vertices, modulus=slope, margin=margin), slope)
+        return with_slope(convex_mesh(surface.vertices, modulus=slope, margin=margin), slope)
     return _layers(surface, slope, margin)
 
 
@@ -72,11 +72,11 @@ def mean_side(geometry: Geometry) -> float:
     """Mean area of the sides of a body's box, m^2; infinite for a half space."""
     if geometry.is_half_space:
         return np.inf
-    x, y, z = np.ptp(geometry.vertices, axis=0).tolist()
+    x, y, z = np.ptp(geometry.body_points, axis=0).tolist()
     return float(x * y + y * z + z * x) / 3.0
 
 
-def _with_slope(skin: Geometry, slope: float) -> Geometry:
+def with_slope(skin: Geometry, slope: float) -> Geometry:
     """The geometry with pressures scaled such that they rise by at least ``slope`` everywhere."""
     factor = slope / float(np.linalg.norm(skin.fields[:, :3], axis=1).min())
     return replace(

@@ -58,6 +58,7 @@ def load_urdf(
     srdf: str | os.PathLike[str] | None = None,
     drives: Literal["described", "all", "none"] = "described",
     repair: Policy = "warn",
+    ignore: Sequence[str] = (),
 ) -> World:
     """Load one robot into an otherwise empty world, at the origin.
 
@@ -70,11 +71,12 @@ def load_urdf(
         drives: Joints that hold their place and obey positions: those of its ``<ros2_control>``; in a file without one,
             those with an effort limit too; or none.
         repair: Whether what cannot be in the file is refused, or repaired with one warning or silently.
+        ignore: Words of what is to be ignored although it changes the physics, as the error that refuses it gives them.
 
     Raises:
         InputError: The file is invalid.
     """
-    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf, drives, repair))
+    return World(scene_of_robot(path, package_dirs, fixed_base, xacro_args, srdf, drives, repair, ignore))
 
 
 def scene_of_robot(
@@ -85,15 +87,17 @@ def scene_of_robot(
     srdf: str | os.PathLike[str] | None = None,
     drives: Literal["described", "all", "none"] = "described",
     repair: Policy = "warn",
+    ignore: Sequence[str] = (),
 ) -> LoadedScene:
     """The scene of which ``load_urdf`` makes a world; same arguments and errors."""
-    robot = load_robot(path, package_dirs, xacro_args, srdf=srdf, repair=repair)
+    robot = load_robot(path, package_dirs, xacro_args, srdf=srdf, repair=repair, ignore=ignore)
     model = ModelSpec(
         name=robot.name,
         urdf=str(path),
         base="fixed" if fixed_base else "floating",
         drives=drives,
         repair=repair,
+        ignore=tuple(ignore),
         srdf=None if srdf is None else str(srdf),
     )
     spec = SceneSpec(name=robot.name, models=(model,))

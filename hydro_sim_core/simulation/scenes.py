@@ -53,6 +53,7 @@ class RobotOptions:
         srdf: Its SRDF; None for the one that it names, or none.
         ground: Whether it stands on a ground, or falls to it.
         repair: What is done about what cannot be in its file.
+        ignore: Words of what in it is ignored although it changes the physics.
     """
 
     package_dirs: Sequence[Path] = ()
@@ -60,6 +61,7 @@ class RobotOptions:
     srdf: Path | None = None
     ground: bool = False
     repair: Policy = "warn"
+    ignore: Sequence[str] = ()
 
 
 def open_world(
@@ -101,6 +103,7 @@ def _lone_robot(path: Path, options: RobotOptions, values: Mapping[str, Any]) ->
         srdf=options.srdf,
         drives="all",
         repair=options.repair,
+        ignore=options.ignore,
     )
     if values:
         scene = scene.with_(values)

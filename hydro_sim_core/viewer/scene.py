@@ -272,7 +272,8 @@ def scene_of_urdf(
     Raises:
         InputError: The text is not a valid URDF.
     """
-    robot = parse_robot(_with_meshes_found(text, source, package_dirs), source, repair="silent")
+    text = _with_meshes_found(text, source, package_dirs)
+    robot = parse_robot(text, source, repair="silent", ignore=None)
     drawn = _DrawnShapes(tuple(link.name for link in robot.links))
     with shared_allowance(source):
         for link in robot.links:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
@@ -113,24 +112,6 @@ def test_ours_is_what_has_the_prefix_or_the_namespace() -> None:
     assert parse_robot(text, "r.urdf").joints[0].type == "universal"
     with pytest.raises(InputError, match="unknown tag <hydro:exclude>"):
         parse_robot(robot_text(A, "<h:exclude/>", prefixes=prefixes), "r.urdf")
-
-
-def test_gazebo_s_word_against_contact_within_a_robot_is_told_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Links touch here by default, and most files for Gazebo say no of all of them."""
-    yes, no = "<selfCollide>true</selfCollide>", "<self_collide>false</self_collide>"
-    blocks = [
-        f'<gazebo reference="b">{no}</gazebo>',
-        f'<gazebo reference="a">{no.replace("_c", "C")}</gazebo>',
-    ]
-    load_robot(write_urdf(tmp_path, A, B, HINGE, f'<gazebo reference="a">{yes}</gazebo>'))
-    assert caplog.records == []
-    load_robot(write_urdf(tmp_path, A, B, HINGE, *blocks))
-    (record,) = caplog.records
-    assert record.levelno == logging.WARNING
-    assert "test.urdf: selfCollide in <gazebo> is for Gazebo only" in record.getMessage()
-    assert "also b, a; name the robot's SRDF, or write <hydro:contact_pair>" in record.getMessage()
 
 
 def test_a_modulus_beside_rigid_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

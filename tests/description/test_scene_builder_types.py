@@ -113,7 +113,7 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "add_joint": (
         hinge,
         "name type parent child xyz rpy axis lower upper velocity effort stiffness damping friction rotor_inertia "
-        "mimic",
+        "spring_stiffness spring_reference mimic",
     ),
     "mimic": (lambda **values: arm(**{"mimic": "j"} | values), "mimic multiplier offset"),
     "add_static": (static, "name kind xyz rpy size margin"),
@@ -129,7 +129,7 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "add_sensor": (sensing, "name kind link xyz rpy rate seed gyroscope_bias"),
     "add_urdf": (
         file,
-        "path name base xyz attach_to positions prefix package_dirs xacro_args srdf repair friction",
+        "path name base xyz attach_to positions prefix package_dirs xacro_args srdf repair ignore friction",
     ),
 }
 #: What fits none of them.

@@ -11,6 +11,7 @@ import pytest
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.description.scene_urdf import robot_urdf
 from hydro_sim_core.description.spec import ProximitySpec, ShapeSpec
+from hydro_sim_core.errors import InputError
 from support.description.urdf_text import HINGE, collision, inertial, write_urdf
 
 A, B, C, D = (f'<link name="{name}"/>' for name in "abcd")
@@ -56,13 +57,13 @@ def test_every_proximity_tag(tmp_path):
     tags = """<drake:compliant_hydroelastic/>
         <drake:hydroelastic_modulus value="1e5"/><drake:mesh_resolution_hint value="0.04"/>
         <drake:hydroelastic_margin value="0"/><drake:hunt_crossley_dissipation value="5"/>
-        <drake:relaxation_time value="0.2"/><drake:mu_dynamic value="0.7"/><drake:mu_static value="0.8"/>
+        <drake:relaxation_time value="0.2"/><drake:mu_dynamic value="0.7"/><drake:mu_static value="0.7"/>
         <drake:point_contact_stiffness value="1e4"/><hydro:slab_thickness value="0.3"/>
         <hydro:pressure_field value="laplace"/><hydro:surface_velocity value="0.1 0 -0.2"/>"""
     robot = load_robot(write_urdf(tmp_path, collision('<sphere radius="1"/>', tags)))
     assert robot.links[0].collisions[0].proximity == ProximitySpec(
         compliance="compliant", modulus=1e5, resolution_hint=0.04, margin=0.0, dissipation=5.0,
-        relaxation_time=0.2, mu_dynamic=0.7, mu_static=0.8, point_stiffness=1e4, slab_thickness=0.3,
+        relaxation_time=0.2, mu_dynamic=0.7, mu_static=0.7, point_stiffness=1e4, slab_thickness=0.3,
         pressure_field="laplace", surface_velocity=(0.1, 0.0, -0.2),
     )  # fmt: skip
 
@@ -279,23 +280,25 @@ def test_known_blocks_are_ignored_quietly(tmp_path, caplog):
 def test_what_is_not_understood_is_named_once(tmp_path, caplog):
     odd = '<link name="a" colour="red"><inertail><mass value="1"/></inertail></link>'
     with caplog.at_level(logging.WARNING):
-        load_robot(write_urdf(tmp_path, odd, "<loop_joint/>", "<loop_joint/>"))
+        load_robot(write_urdf(tmp_path, odd, "<looped/>", "<looped/>"))
     assert len(caplog.records) == 1
     message = caplog.records[0].getMessage()
     assert str(tmp_path / "test.urdf") in message
     assert "<inertail> (line 2)" in message
     assert "colour= on <link> (line 2)" in message
-    assert message.count("loop_joint") == 1
+    assert message.count("looped") == 1
 
 
-def test_bounce_of_other_simulators_is_told_what_there_is_instead(tmp_path, caplog):
+def test_bounce_of_other_simulators_is_told_what_there_is_instead(tmp_path):
     properties = '<drake:proximity_properties><drake:restitution value="0.5"/></drake:proximity_properties>'
     ball = f'<collision><geometry><sphere radius="1"/></geometry>{properties}</collision>'
-    with caplog.at_level(logging.WARNING):
+    with pytest.raises(
+        InputError, match="<drake:restitution>, line 2: is Drake's, and is not used"
+    ) as caught:
         load_robot(write_urdf(tmp_path, f'<link name="a">{inertial()}{ball}</link>'))
-    (record,) = caplog.records
-    assert "<drake:restitution> (line 2); there is no restitution: " in record.getMessage()
-    assert "drake:hunt_crossley_dissipation" in record.getMessage()
+    assert "there is no restitution: " in caught.value.mend
+    assert "drake:hunt_crossley_dissipation" in caught.value.mend
+    assert "--ignore drake:restitution (in a scene, ignore: [drake:restitution])" in caught.value.mend
 
 
 def test_paths_are_absolute(tmp_path, monkeypatch):

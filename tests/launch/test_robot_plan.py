@@ -30,6 +30,12 @@ def test_the_node_takes_what_it_is_told_and_the_robot_stands():
     assert "ground" in {item.name for item in world.scene.spec.environment}
 
 
+def test_words_of_what_is_ignored_are_those_of_the_error():
+    parameters = parameters_of(plan_robot(str(ARM), ignore="gazebo:joint,cable"))
+    assert parameters.robot_options.ignore == ("gazebo:joint", "cable")
+    assert parameters_of(plan_robot(str(ARM))).robot_options.ignore == ()
+
+
 def test_a_file_of_a_package(tmp_path):
     (tmp_path / "arm_description" / "urdf").mkdir(parents=True)
     (tmp_path / "arm_description" / "package.xml").touch()

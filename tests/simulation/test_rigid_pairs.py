@@ -231,12 +231,14 @@ def test_a_law_none_is_an_exclusion() -> None:
 # --- properties
 
 
+@pytest.mark.parametrize("compliance", ["rigid", "compliant"])
 @pytest.mark.parametrize("stiffness", [1e6, 1e8])
-def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float) -> None:
+def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float, compliance: str) -> None:
+    """Of a compliant body the modulus follows from it."""
     scene = scene_of()
     scene.add_ground()
     cube = scene.add_body("cube", 1.0, xyz=(0, 0, 0.05))
-    cube.add_shape("box", size=3 * (0.1,), point_stiffness=stiffness)
+    cube.add_shape("box", size=3 * (0.1,), point_stiffness=stiffness, compliance=compliance)
     world = hs.World(scene.build())
     world.step(1000)
     depth = 0.05 - world.frame_pose("cube")[2, 3]
@@ -246,16 +248,32 @@ def test_point_stiffness_is_that_of_a_flat_as_large_as_a_side(stiffness: float) 
     assert stiffness / 0.1**2 * frustum == pytest.approx(G, rel=2e-4)
 
 
-def test_point_stiffness_of_a_compliant_body_is_said_to_be_idle(caplog: pytest.LogCaptureFixture) -> None:
+def test_stiffness_of_gazebo_gives_a_modulus_and_a_scene_another(tmp_path: Path) -> None:
+    """A flat as large as the mean side of 20 x 20 x 10 mm yields by kp; a scene's own modulus takes its place."""
+    box = '<collision><geometry><box size="0.02 0.02 0.01"/></geometry></collision>'
+    path = tmp_path / "pad.urdf"
+    path.write_text(
+        f'<robot name="pad"><link name="pad">{box}</link><gazebo reference="pad"><kp>5e4</kp></gazebo></robot>'
+    )
+    side = (2 * 0.02 * 0.01 + 0.02**2) / 3.0
+    for scene, modulus in (({}, 5e4 / side * 0.005), ({"modulus": 3e6}, 3e6)):
+        builder = hs.SceneBuilder("s", contact={"modulus": 7e6}).add_urdf(path, **scene)
+        (collider,) = hs.World(builder.build()).built.colliders
+        assert collider.geometry.modulus == pytest.approx(modulus, rel=1e-12)
+
+
+def test_point_stiffness_beside_a_modulus_is_said_to_be_idle(caplog: pytest.LogCaptureFixture) -> None:
     """That of the scene is for those of its bodies that are rigid."""
     scene = hs.SceneBuilder("s", contact={"point_stiffness": 1e6})
     scene.add_ground()
     scene.add_body("other", 1.0, xyz=(1, 0, 1)).add_shape("box", size=3 * (0.1,))
-    scene.add_body("cube", 1.0, xyz=(0, 0, 1)).add_shape("box", size=3 * (0.1,), point_stiffness=1e6)
+    cube = scene.add_body("cube", 1.0, xyz=(0, 0, 1))
+    cube.add_shape("box", size=3 * (0.1,), point_stiffness=1e6, modulus=1e7)
     hs.World(scene.build())
     (record,) = caplog.records
     assert (
-        "point_stiffness acts on rigid bodies only, and these are compliant: cube; tag" in record.getMessage()
+        "compliant ones without a modulus of their own, unlike these: cube; leave it out"
+        in record.getMessage()
     )
 
 

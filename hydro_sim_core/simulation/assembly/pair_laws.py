@@ -85,6 +85,8 @@ def _in_rising_rank(robots: Sequence[RobotSpec], contact: ContactSettings, sourc
     for robot in robots:
         for links, reason in robot.srdf.disabled:
             yield ToldLaw(links, "none", "SRDF", reason)
+        for links, tag in robot.apart:
+            yield ToldLaw(links, "none", "URDF", tag)
     for robot in robots:
         for one in robot.pair_laws:
             yield ToldLaw(one.links, one.law, "URDF", source=one.source, element=one.element, point=one.point)

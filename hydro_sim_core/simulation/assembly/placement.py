@@ -37,6 +37,8 @@ def _with_proximity(robot: RobotSpec, proximity: ProximitySpec) -> RobotSpec:
     given = {name: value for name, value in vars(proximity).items() if value is not None}
     if not given:
         return robot
+    if "modulus" in given:
+        given.setdefault("point_stiffness", None)  # of the file: the modulus takes its place
     links = tuple(
         replace(
             link,

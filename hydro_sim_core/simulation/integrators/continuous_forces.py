@@ -24,7 +24,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, find_patches
-from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
+from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops, spring_effort
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
@@ -118,8 +118,8 @@ def _hold_prescribed(prescribed, M):
 def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
     """Write the derivative at the poses and faces in ``scratch`` to ``dy``.
 
-    Reads scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping;
-    scratch.problem.islands: envelope.
+    Reads scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping,
+    spring_stiffness; scratch.problem.islands: envelope.
     Writes scratch: bias, effort, factor; scratch.problem.islands: envelope.
     """
     nq, nv = state.q.shape[0], state.v.shape[0]
@@ -132,6 +132,8 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
         scratch.effort[i] = drive
         forces, _ = joint_impulse(scratch.problem, i, v[i])
         acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
+        if model.tree.spring_stiffness[i] > 0.0:
+            acceleration[i] += spring_effort(model.tree, q, i)
     if has_loads(loads):
         apply_loads(model, loads, scratch)
         apply_pulls(model, loads, scratch, v, 0.0)

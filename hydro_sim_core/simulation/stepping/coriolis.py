@@ -10,6 +10,7 @@ from hydro_sim_core.description.joint_types import joint_type
 from hydro_sim_core.dynamics.equations import bias_forces, kinetic_energy
 from hydro_sim_core.dynamics.free_bodies import free_body_forces
 from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
+from hydro_sim_core.simulation.stepping.joint_forces import SPRING_SHARE, spring_effort
 from hydro_sim_core.simulation.stepping.loads import apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.point_conditions import REPEATS
 from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
@@ -82,8 +83,8 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
     The velocity of a step is constant over the step, so v0 and v are symmetric about the posture at its start. Forces
     at v0 alone would add energy in every step.
 
-    Reads scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: v; scratch.problem: v0;
-    scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
+    Reads scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: q, v; model.tree:
+    spring_stiffness; scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
     Writes scratch: bias, spins_alone, v_middle, v_next; scratch.problem: momentum.
     """
     problem, order = scratch.problem, scratch.problem.islands.order
@@ -104,7 +105,10 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
     unknowns = model.forest.velocities.shape[0]
     for k in range(unknowns):
         momentum = -dt * scratch.bias[order[k]]
-        # The damping impulse at v0 cancels against dt D v0 of A v0.
+        # The damping impulse at v0 cancels against dt D v0 of A v0. The springs' share of A acts on v - v0.
+        if model.tree.spring_stiffness[order[k]] > 0.0:
+            share = SPRING_SHARE * dt * dt * model.tree.spring_stiffness[order[k]]
+            momentum += dt * spring_effort(model.tree, state.q, order[k]) + share * problem.v0[k]
         for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
             momentum += scratch.M[order[k], order[m]] * problem.v0[m]
         # A carried body resists the change of a prescribed velocity.

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Joint limits and drives as rows of the solver's problem, for steps and for accelerations at an instant.
+"""Springs, joint limits and drives as parts of the solver's problem, for steps and for accelerations at an instant.
 
 A step is implicit: it looks ahead by ``horizon``, its own length, and uses impulses over this time. At an instant the
 horizon is 0 and the unit of time is 1 s, so that impulse and force are equal in number.
@@ -17,6 +17,22 @@ LIMIT_BETA = 1.0
 #: Width of the band above the speed limit in which a drive's effort drops to zero, as a share of the speed that it
 #: would add in a step.
 SPEED_LIMIT_STIFFNESS = 1e3
+
+#: Share of a spring's stiffness over a step squared that resists changes of velocity. From a quarter on, a swing
+#: neither grows nor decays at any stiffness. A quarter is the trapezoidal rule, which begins a swing at rest with up to
+#: w dt / 2 times what it was stretched by; a half begins it with sqrt(2) times that at most.
+SPRING_SHARE = 0.5
+
+
+@kernel
+def spring_effort(tree, q, i):
+    """Effort of the spring on the coordinate of velocity ``i`` at coordinates ``q`` (nq,), N m or N.
+
+    Reads tree: q_of_v, spring_reference, spring_stiffness.
+    """
+    if tree.spring_stiffness[i] == 0.0:
+        return 0.0
+    return tree.spring_stiffness[i] * (tree.spring_reference[i] - q[tree.q_of_v[i]])
 
 
 @kernel

@@ -12,7 +12,7 @@ from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_pos
 from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.false_faces import leave_out_false_faces, missed_a_collision
-from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops
+from hydro_sim_core.simulation.stepping.joint_forces import SPRING_SHARE, load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
@@ -45,10 +45,10 @@ def _evaluate_dynamics(model, state, scratch):
 
 @kernel
 def _load_inertia(model, state, scratch, dt):
-    """Load A = M + dt D and the velocities at the begin of the step.
+    """Load A = M + dt D + dt^2 K / 2, with joint damping D and springs K, and the velocities at the step's begin.
 
-    Reads scratch: M; state: v; model.tree: damping, friction; scratch.problem: A; scratch.problem.islands: order,
-    tree_begin, tree_end.
+    Reads scratch: M; state: v; model.tree: damping, friction, spring_stiffness; scratch.problem: A;
+    scratch.problem.islands: order, tree_begin, tree_end.
     Writes scratch.problem: A, dt, joint_friction, v0.
     """
     problem = scratch.problem
@@ -61,6 +61,7 @@ def _load_inertia(model, state, scratch, dt):
         for m in range(tree_begin[k], tree_end[k]):
             problem.A[k, m] = scratch.M[i, order[m]]
         problem.A[k, k] += dt * model.tree.damping[i]
+        problem.A[k, k] += SPRING_SHARE * dt * dt * model.tree.spring_stiffness[i]
         problem.joint_friction[k] = model.tree.friction[i]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact.poses import relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.simulation.stepping.model import Model
 
 
@@ -18,7 +19,7 @@ class Energies(NamedTuple):
 
     Attributes:
         kinetic: Kinetic energy of bodies and of the drives' rotors.
-        potential: Potential energy in gravity; zero with all mass at the world's origin.
+        potential: Potential energy in gravity, zero with all mass at the world's origin, and in springs of joints.
         elastic: Elastic energy in the pressure fields of touching bodies (Elandt 2019, section V).
     """
 
@@ -30,6 +31,13 @@ class Energies(NamedTuple):
     def total(self) -> float:
         """Sum of all energies, J."""
         return self.kinetic + self.potential + self.elastic
+
+
+def spring_energy(tree: KinematicTree, q: NDArray[np.float64]) -> float:
+    """Energy stored in the springs of joints at coordinates (nq,), J."""
+    sprung = np.flatnonzero(tree.spring_stiffness)
+    stretch = q[tree.q_of_v[sprung]] - tree.spring_reference[sprung]
+    return 0.5 * float((tree.spring_stiffness[sprung] * stretch**2).sum())
 
 
 def elastic_energy(model: Model, posture: TreeEvaluator) -> float:

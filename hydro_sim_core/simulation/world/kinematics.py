@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.dynamics.joint_dispatch import FLOATING
-from hydro_sim_core.simulation.world.energies import Energies, elastic_energy
+from hydro_sim_core.simulation.world.energies import Energies, elastic_energy, spring_energy
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ class WorldKinematics(WorldParts):
         return self._evaluator.update(self._state.q).bias_forces(self._state.v)
 
     def inverse_dynamics(self, a: ArrayLike) -> Array:
-        """Generalised forces (nv,) that give accelerations ``a`` (nv,) without contact, damping and friction."""
+        """Generalised forces (nv,) for accelerations ``a`` (nv,) without contact, springs, damping and friction."""
         return self._evaluator.update(self._state.q).inverse_dynamics(
             self._state.v, checked_array("a", a, len(self._state.v))
         )
@@ -46,8 +46,11 @@ class WorldKinematics(WorldParts):
     def energies_of(self, q: Array, v: Array) -> Energies:
         """Energies at ``q`` (nq,) and ``v`` (nv,); safe to call from any thread."""
         posture = self._evaluator.update(q)
+        model = self._built.model
         return Energies(
-            posture.kinetic_energy(v), posture.potential_energy(), elastic_energy(self._built.model, posture)
+            posture.kinetic_energy(v),
+            posture.potential_energy() + spring_energy(model.tree, q),
+            elastic_energy(model, posture),
         )
 
     def frame_pose(self, name: str) -> Array:

@@ -73,6 +73,10 @@ class Parameters:
         "Packages, or folders of packages, that a robot file names, beside those of ROS; [''] for none.",
     )
     srdf: str = _parameter("", "SRDF of a robot file, or xacro of one; '' for the one that it names.")
+    ignore: tuple[str, ...] = _parameter(
+        ("",),
+        "What in a robot file is ignored although it changes the physics, in the words of the error; [''] for none.",
+    )
     ground: bool = _parameter(False, "Put a robot file on a ground: a robot stands, an object falls to it.")
     repair: Literal["strict", "warn", "silent"] = _parameter(
         "warn",
@@ -344,8 +348,9 @@ class Parameters:
                 mend = "write NAME:=VALUE, such as dof:=7"
                 raise InputError(SOURCE, "xacro_args", f"'{shortened(argument)}' is no argument", mend)
         folders = tuple(Path(folder) for folder in self.package_dirs if folder)
+        words = tuple(word for text in self.ignore for word in text.replace(",", " ").split())
         srdf = Path(self.srdf) if self.srdf else None
-        return RobotOptions(folders, tuple(arguments), srdf, self.ground, self.repair)
+        return RobotOptions(folders, tuple(arguments), srdf, self.ground, self.repair, words)
 
     def require_scene(self) -> None:
         """Raise an ``InputError`` if there is nothing to simulate."""

@@ -258,7 +258,7 @@ def _covered_models(scene: str, description: Path) -> tuple[str, ...]:
     Raises:
         InputError: No model matches, or one of the two has links or moving joints that the other lacks.
     """
-    described = load_robot(description)
+    described = load_robot(description, ignore=None)
     for name, robot in _models_of(scene):
         if robot.root == described.root:
             _check_fit(name, robot, described, description)
@@ -270,7 +270,7 @@ def _covered_models(scene: str, description: Path) -> tuple[str, ...]:
 
 def _models_of(scene: str) -> Iterable[tuple[str, RobotSpec]]:
     if Path(scene).suffix.lower() in _ROBOT_SUFFIXES:
-        robot = load_robot(scene)
+        robot = load_robot(scene, ignore=None)
         return [(robot.name, robot)]
     loaded = load_scene(scene)
     return [(model.name, robot) for model, robot in zip(loaded.spec.models, loaded.robots, strict=True)]
@@ -313,7 +313,7 @@ def _as_written(description: Path) -> str:
     if _is_whole(root):
         return text
     others = [element for element in root if element.tag not in ("link", "joint", "material")]
-    return robot_urdf(load_robot(description), others)
+    return robot_urdf(load_robot(description, ignore=None), others)
 
 
 def _is_whole(root: Element) -> bool:

@@ -20,6 +20,7 @@ def plan_robot(
     xacro_args: str = "",
     package_dirs: str = "",
     srdf: str = "",
+    ignore: str = "",
     ground: bool = True,
 ) -> dict[str, Any]:
     """Parameters of the node ``hydro_sim`` for a robot alone.
@@ -30,6 +31,7 @@ def plan_robot(
         xacro_args: Its arguments, ``NAME:=VALUE`` with blanks between.
         package_dirs: Folders of packages beside those of ROS, with colons between.
         srdf: Its SRDF; empty for none.
+        ignore: What in it is ignored although it changes the physics, with commas between.
         ground: Whether it stands on a ground.
 
     Raises:
@@ -54,5 +56,6 @@ def plan_robot(
         "xacro_args": [xacro_args],
         "package_dirs": folders or [""],
         "srdf": srdf,
+        "ignore": [ignore],
         "ground": ground,
     }

@@ -16,6 +16,11 @@ ARGUMENTS = {
     "xacro_args": ("", "Arguments of a xacro file, NAME:=VALUE with blanks between.", None),
     "package_dirs": ("", "Folders of packages beside those of ROS, with colons between.", None),
     "srdf": ("", "SRDF file whose disabled pairs of links do not touch.", None),
+    "ignore": (
+        "",
+        "What in the file is ignored although it changes the physics, in the words of the error.",
+        None,
+    ),
     "ground": ("true", "Put it on a ground.", BOOLEAN),
     "viewer": ("true", "Serve a web page that shows the robot and drives it.", BOOLEAN),
     "name": ("hydro_sim", "Name of the node.", None),

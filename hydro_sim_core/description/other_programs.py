@@ -1,0 +1,78 @@
+"""What other programs than Gazebo add to URDFs: Drake's constraints and filters of contact, PyBullet's contact."""
+
+from __future__ import annotations
+
+from hydro_sim_core.description.names import mend_of_absent
+from hydro_sim_core.description.spec import ProximitySpec
+from hydro_sim_core.description.xml_source import XmlElement
+from hydro_sim_core.errors import shortened
+
+_DRAKE = "drake:"
+#: What Drake says of looks and of planning.
+_QUIET_OF_DRAKE = {
+    *("drake:illustration_properties", "drake:perception_properties", "drake:accepting_renderer"),
+    *("drake:diffuse_map", "drake:visual"),
+}
+#: Elements that tie links together beside the joints, by their meaning.
+_TIES = {
+    "drake:linear_bushing_rpy": "holds two links by springs and dampers",
+    "drake:ball_constraint": "holds a point of a link on another",
+    "drake:weld_constraint": "holds a link on another",
+    "drake:distance_constraint": "holds points of two links at a distance",
+    "drake:tendon_constraint": "couples joints by a tendon",
+    "drake:coupler_constraint": "couples two joints",
+    "drake:linear_spring_damper": "ties two links by a spring",
+    "loop_joint": "closes a loop",
+    "force_element": "is a spring or a damper",
+    "cable": "is a tendon",
+}
+_TIE_MEND = (
+    "couple joints by <mimic>, give a joint a spring by <dynamics spring_stiffness=…>, or leave it out"
+)
+#: Numbers of PyBullet's <contact> that are not used, with the value that changes nothing, and their meaning.
+_OF_BULLET = {
+    "restitution": (0.0, "has the link bounce"),
+    "rolling_friction": (0.0, "keeps the link from rolling"),
+    "spinning_friction": (0.0, "keeps the link from spinning on a spot"),
+    "inertia_scaling": (1.0, "scales the link's inertia"),
+}
+#: Settings of its solver.
+_QUIET_OF_BULLET = ("contact_cfm", "contact_erp", "friction_anchor")
+
+
+def read_bullet_contact(link: XmlElement) -> ProximitySpec:
+    """Contact properties of a link in the ``<contact>`` that PyBullet reads.
+
+    Raises:
+        InputError: A value is malformed.
+    """
+    block = link.child("contact")
+    if block is None:
+        return ProximitySpec()
+    for tag, (nothing, meaning) in _OF_BULLET.items():
+        element = block.child(tag)
+        if element is not None and element.value_number() != nothing:
+            mend = mend_of_absent(tag) or "leave it out"
+            element.drop(f"contact:{tag}", f"{meaning}, and is not used here", mend)
+    for element in block.children(*_QUIET_OF_BULLET):
+        element.ignore()
+    friction, stiffness, damping = (block.child(tag) for tag in ("lateral_friction", "stiffness", "damping"))
+    k = None if stiffness is None else stiffness.positive("value")
+    d = None if damping is None else damping.non_negative("value")
+    return ProximitySpec(
+        mu_dynamic=None if friction is None else friction.non_negative("value"),
+        point_stiffness=k,
+        relaxation_time=None if k is None or d is None else d / k,
+    )
+
+
+def drop_ties(robot: XmlElement) -> None:
+    """Report what ties links beside the joints, and Drake's elements of which nothing was read."""
+    for element in robot.children(*_TIES):
+        element.drop(element.tag, f"{_TIES[element.tag]}, and is not used here", _TIE_MEND)
+    for element in robot.document.unread(_DRAKE):
+        if element.tag in _QUIET_OF_DRAKE:
+            element.ignore()
+        else:
+            mend = mend_of_absent(element.tag) or "leave it out"
+            element.drop(shortened(element.tag, 60), "is Drake's, and is not used here", mend)
