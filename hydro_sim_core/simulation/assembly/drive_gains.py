@@ -47,7 +47,7 @@ def described_drives(
     """Drives of joints, critically damped with the most inertia that each moves.
 
     The stiffness is ``M w^2`` with the bandwidth ``w``, or more where the effort limit is to be reached within
-    ``REACH``, or where dry friction would else hold the joint farther than ``STUCK`` from where it shall be; the damping
+    ``REACH``, or where dry friction would else hold the joint farther than ``STUCK`` from its target; the damping
     is ``2 sqrt(kp M)``. The step takes both implicitly, so that they are stable at any length.
 
     Args:
