@@ -24,6 +24,7 @@ from hydro_sim_core.description.gazebo import GazeboTags, read_gazebo
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import JOINT_TAGS, read_joints
 from hydro_sim_core.description.links_apart import read_links_apart
+from hydro_sim_core.description.mimic_limits import with_room
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact
@@ -203,7 +204,7 @@ def _read_robot(
     model = ModelBuilder(name, place=robot, resolver=resolver)
     names = {tag: {one.text("name") or "" for one in robot.children(tag)} for tag in ("link", *JOINT_TAGS)}
     gazebo = read_gazebo(robot, names["link"], names["joint"] | names["drake:joint"])
-    joints = list(read_joints(robot, gazebo))
+    joints = with_room(list(read_joints(robot, gazebo)))
     welded = {placed.joint.child for placed in joints if placed.joint.type == "fixed"}
     _read_links(robot, model, welded, gazebo)
     for placed in joints:

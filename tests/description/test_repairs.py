@@ -18,6 +18,11 @@ A, B = '<link name="a"/>', '<link name="b"/>'
 BOX = '<box size="1 1 1"/>'
 WITHOUT_LIMITS = HINGE.replace('<limit lower="-1" upper="1" effort="5" velocity="2"/>', "")
 SQUARE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+#: Goes from 0 to -1 while the hinge goes from 0 to 1, says its mimic, and from 1 to 2, say its limits.
+FOLLOWER = (
+    '<joint name="follower" type="revolute"><parent link="a"/><child link="c"/><axis xyz="0 0 1"/>'
+    '<limit lower="1" upper="2" effort="5" velocity="2"/><mimic joint="hinge" multiplier="-1"/></joint>'
+)
 
 
 def limits(**given):
@@ -76,6 +81,11 @@ REPAIRED = {
         [A, B, limits(lower=1, upper=-1)],
         "joint 'hinge', <limit>, line 4", "swapped them",
         lambda robot: (robot.joints[0].limits.lower, robot.joints[0].limits.upper), (-1.0, 1.0),
+    ),
+    "mimic joint that locks the one that it follows": (
+        [A, B, HINGE, '<link name="c"/>', FOLLOWER],
+        "joint 'follower', <limit>, line 6", "took -1 to 1",
+        lambda robot: (robot.joints[1].limits.lower, robot.joints[1].limits.upper), (-1.0, 1.0),
     ),
     "velocity below zero": (
         [A, B, HINGE.replace('velocity="2"', 'velocity="-1"')],
