@@ -18,7 +18,7 @@ _LEAST_ROOM = 1e-3
 def with_room(joints: Sequence[PlacedJoint]) -> list[PlacedJoint]:
     """Joints whose mimic joints leave them room to move.
 
-    Other programs do not read the limits of mimic joints, and files have, say, 0 to 0.8 for a joint that follows another
+    Other programs do not read limits of mimic joints, and files have, say, 0 to 0.8 for a joint that follows another
     one from 0 to 0.8 in the opposite direction. Such limits are repaired: they become the range that the joint goes
     through as the other goes through its own.
 
