@@ -58,6 +58,8 @@ class Robot:
     file: str
     arguments: dict[str, Any] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    srdf: str | None = None
     base: str = "fixed"
     at: dict[str, float] = field(default_factory=dict)
 
@@ -119,7 +121,9 @@ def _measured(robot: Robot, sources: dict[str, str]) -> Row:
     packages = _package_dirs(path, [Path(sources[name]) for name in (robot.source, *robot.packages)])
     given = tuple(f"{name}:={_as_xacro(value)}" for name, value in robot.arguments.items())
     began = time.perf_counter()
-    world = open_world(str(path), RobotOptions(packages, given, ground=True), _values(robot))
+    srdf = None if robot.srdf is None else Path(sources[robot.source]) / robot.srdf
+    options = RobotOptions(packages, given, srdf, ground=True, ignore=robot.ignore)
+    world = open_world(str(path), options, _values(robot))
     loaded = time.perf_counter() - began
     (spec,) = world.scene.robots
     row: Row = {
