@@ -32,7 +32,7 @@ class Repairs:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.undrawn: dict[str, str] = {}
-        self.edits: list[Callable[[], None]] = []
+        self.edits: list[Callable[[], object]] = []
         self._done: dict[Repair, None] = {}
 
     @property
@@ -40,7 +40,7 @@ class Repairs:
         """What was changed, in the order of the file."""
         return tuple(self._done)
 
-    def mend(self, error: InputError, became: str, edit: Callable[[], None]) -> None:
+    def mend(self, error: InputError, became: str, edit: Callable[[], object]) -> None:
         """Note a change in place of an error.
 
         Args:

@@ -129,7 +129,7 @@ class XmlElement:
             self.document.source, f"{where}{self.document.line_of(self.lxml)}".strip(), problem, mend
         )
 
-    def mend(self, error: InputError, became: str, edit: Callable[[], None] | None = None) -> None:
+    def mend(self, error: InputError, became: str, edit: Callable[[], object] | None = None) -> None:
         """Note a repair of the document, in words, or raise the error where there shall be none.
 
         Args:
