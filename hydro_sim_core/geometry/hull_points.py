@@ -6,9 +6,31 @@ import numpy as np
 import scipy
 
 from hydro_sim_core.geometry.geometry import FloatArray
+from hydro_sim_core.geometry.mesh_cache import load_arrays, store_arrays
 
+#: Most points of which the few are found anew every time, in a twentieth of a second.
+_MANY_POINTS = 500
 #: Most points that are added before distances are computed anew.
 _MOST_AT_ONCE = 8
+
+
+def kept_few_hull_points(points: FloatArray, tolerance: float) -> FloatArray:
+    """``few_hull_points`` of thousands of points, found once and kept in the cache of meshes."""
+    if len(points) <= _MANY_POINTS:
+        return few_hull_points(points, tolerance)
+    key = points, np.empty((0, 3), dtype=np.int64), {"few_hull_points": 1, "tolerance": tolerance}
+    kept = load_arrays(*key, _check)
+    if kept is not None:
+        return kept["points"]
+    found = few_hull_points(points, tolerance)
+    store_arrays(*key, {"points": found})
+    return found
+
+
+def _check(arrays: dict[str, np.ndarray]) -> None:
+    points = arrays["points"]
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4 or not np.isfinite(points).all():
+        raise ValueError("points")
 
 
 def few_hull_points(points: FloatArray, tolerance: float) -> FloatArray:

@@ -15,7 +15,7 @@ from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.geometry.convex import convex_mesh, hull
 from hydro_sim_core.geometry.files import load_surface, named_after
 from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
-from hydro_sim_core.geometry.hull_points import few_hull_points
+from hydro_sim_core.geometry.hull_points import kept_few_hull_points
 from hydro_sim_core.geometry.margins import Margin, MarginRule, margin_of
 from hydro_sim_core.geometry.mesh import check_surface, rigid_mesh
 from hydro_sim_core.geometry.simplices import enclosed_volume
@@ -150,7 +150,7 @@ def _surface_geometry(
             corners, _ = hull("", vertices)
             if len(corners) > MANY_CORNERS:
                 diagonal = float(np.linalg.norm(np.ptp(corners, axis=0)))
-                vertices = few_hull_points(corners, hull_tolerance * diagonal)
+                vertices = kept_few_hull_points(corners, hull_tolerance * diagonal)
         return convex_mesh(
             vertices, modulus=modulus, margin=margin_of("", margin, vertices, modulus or np.inf)
         )

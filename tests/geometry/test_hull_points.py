@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy
 
-from hydro_sim_core.geometry.hull_points import few_hull_points
+from hydro_sim_core.geometry.hull_points import few_hull_points, kept_few_hull_points
 
 
 def clouds():
@@ -40,3 +40,17 @@ def test_few_are_enough():
     assert len(few_hull_points(found["cube"], 1e-3)) == 8
     assert len(few_hull_points(found["ball"], 0.1)) < 100
     assert len(few_hull_points(found["cylinder"], 0.01)) < 100
+
+
+def test_the_few_of_hundreds_are_kept_and_the_same_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path))
+    points = clouds()["ball"]
+    made = kept_few_hull_points(points, 0.02)
+    np.testing.assert_array_equal(made, few_hull_points(points, 0.02))
+    (file,) = (tmp_path / "meshes").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("hydro_sim_core.geometry.hull_points.few_hull_points", None)
+        np.testing.assert_array_equal(kept_few_hull_points(points, 0.02), made)
+    assert len(kept_few_hull_points(points, 0.1)) < len(made)  # another tolerance is another file
+    file.write_bytes(file.read_bytes()[:50])
+    np.testing.assert_array_equal(kept_few_hull_points(points, 0.02), made)

@@ -159,3 +159,40 @@ def test_time_grows_little_faster_than_the_number_of_faces():
         depth_mesh(points, triangles)
         took.append(time.thread_time() - began)
     assert took[1] < 60.0 * took[0]
+
+
+def test_meshes_of_many_corners_are_kept_and_the_same_again(tmp_path, monkeypatch, caplog):
+    """The file of the cache gives the same bits; a damaged one is made anew, with a warning."""
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("hydro_sim_core.geometry.convex._MANY_POINTS", 7)
+    made = hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=1e-3)
+    (file,) = (tmp_path / "meshes").iterdir()
+
+    def refuse(*_):
+        raise AssertionError("is made again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hydro_sim_core.geometry.convex.depth_mesh", refuse)
+        kept = hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=1e-3)
+    for name in ("vertices", "elements", "pressure"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(made, name))
+    content = file.read_bytes()
+    for damaged in (content[:100], b"", content[:-40] + bytes(40)):
+        file.write_bytes(damaged)
+        again = hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=1e-3)
+        np.testing.assert_array_equal(again.vertices, made.vertices)
+        assert "is damaged" in caplog.messages[-1]
+
+
+def test_that_there_is_no_mesh_is_kept_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("hydro_sim_core.geometry.convex._MANY_POINTS", 7)
+    monkeypatch.setattr("hydro_sim_core.geometry.convex.depth_mesh", lambda *_: None)
+    coned = hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=1e-3)
+    monkeypatch.undo()
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("hydro_sim_core.geometry.convex._MANY_POINTS", 7)
+    again = hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=1e-3)
+    np.testing.assert_array_equal(again.elements, coned.elements)
+    with pytest.raises(InputError, match="round-off hides"):
+        hs.convex_mesh(bar(0.1, 0.1, 2.0), modulus=MODULUS, margin=1e-3, medial=True)

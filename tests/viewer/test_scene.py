@@ -232,3 +232,28 @@ def test_missing_meshes_are_left_out_of_a_replay_with_one_warning(tmp_path, capl
 def test_what_is_no_description_is_refused(text):
     with pytest.raises(InputError):
         scene_of_urdf(text, SCALE)
+
+
+def test_a_link_with_a_visual_mesh_that_cannot_be_read_is_drawn_as_its_collision_shape(tmp_path, caplog):
+    """With one warning for all such links, and a link beside them as it looks."""
+    (tmp_path / "torn.stl").write_bytes(b"\0" * 90)
+    links = "".join(
+        f'<link name="{name}"><visual><geometry>{seen}</geometry></visual>'
+        f'<collision><geometry><box size="0.1 0.2 {size}"/></geometry></collision></link>'
+        f'<joint name="{name}_weld" type="fixed"><parent link="base"/><child link="{name}"/></joint>'
+        for name, size, seen in (
+            ("a", 0.3, '<mesh filename="torn.stl"/>'),
+            ("b", 0.5, '<mesh filename="torn.stl"/>'),
+            ("c", 0.7, '<sphere radius="0.1"/>'),
+        )
+    )
+    (tmp_path / "r.urdf").write_text(f'<robot name="r"><link name="base"/>{links}</robot>')
+    world = hs.load_urdf(tmp_path / "r.urdf")
+    caplog.clear()
+    scene = scene_of_world(world, SCALE)
+    (warning,) = caplog.records
+    assert "visual meshes of 2 links are not drawn, that of 'a' among them" in warning.getMessage()
+    drawn = {scene.links[one.link]: decoded(scene.meshes[one.mesh]) for one in scene.visuals}
+    assert drawn["a"].extents == pytest.approx([0.1, 0.2, 0.3], rel=1e-6)
+    assert drawn["b"].extents == pytest.approx([0.1, 0.2, 0.5], rel=1e-6)
+    assert drawn["c"].volume == pytest.approx(4 / 3 * np.pi * 1e-3, rel=0.02)
