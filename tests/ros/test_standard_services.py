@@ -431,12 +431,6 @@ def test_any_request_is_answered(connection, name, uri, text, numbers, scope):
     assert connection.entities[:3] == ["stand", "arm", "spatula"]
 
 
-def test_quitting_ends_the_process(client, process):
-    """The last one: nothing is left to talk to."""
-    assert client.set_state(STATES.STATE_QUITTING) == OK
-    assert process.wait(20) == 0
-
-
 def test_the_gripper_of_a_spawned_robot_is_served_as_its_driver_serves_it(client):
     """By its own action, also after it was deleted and has come again; meanwhile goals are rejected."""
     control = pytest.importorskip("control_msgs.action", reason="control_msgs is built beside")
@@ -445,13 +439,14 @@ def test_the_gripper_of_a_spawned_robot_is_served_as_its_driver_serves_it(client
     actions = ActionClient(client.node, control.GripperCommand, where)
     goal = control.GripperCommand.Goal()
     goal.command.position = 0.1
+    client.set_state(STATES.STATE_PLAYING)
     try:
         for _ in range(2):
             assert client.spawn(text, name="hand") == "hand"
             client.wait_until(actions.server_is_ready, where)
             handle = client.result(actions.send_goal_async(goal))
             assert handle.accepted
-            result = client.result(handle.get_result_async()).result.result
+            result = client.result(handle.get_result_async()).result
             assert result.reached_goal
             assert result.position == pytest.approx(0.1, abs=2e-3)
             client.done("DeleteEntity", entity="hand")
@@ -461,3 +456,43 @@ def test_the_gripper_of_a_spawned_robot_is_served_as_its_driver_serves_it(client
         assert client.spawn("", entity_resource__uri="mug?base=fixed") == "mug"
     finally:
         actions.destroy()
+
+
+def test_our_own_spawn_has_fields_for_what_a_file_needs(client):
+    """Its answers name the field, the value and the mend; the node goes on."""
+    ours = pytest.importorskip("hydro_sim_msgs.srv", reason="hydro_sim_msgs is built beside")
+    gains = pytest.importorskip("hydro_sim_msgs.msg", reason="hydro_sim_msgs is built beside").JointGains
+    service = client.node.create_client(ours.Spawn, "/hydro_sim/spawn")
+
+    def spawn(**fields):
+        request = ours.Spawn.Request(urdf="kinova_gen3_7dof", name="second", **fields)
+        request.pose.pose.position.x = FAR
+        return client.result(service.call_async(request))
+
+    client.wait_until(service.service_is_ready, "~/spawn")
+    wait_until_answers_arrive(client.node, client.executor)
+    for fields, problem in (
+        ({"xacro_args": ["ros2_control"]}, "'ros2_control' is no argument: write name:=value"),
+        ({"package_dirs": ["/no/such"]}, "'/no/such' is no folder"),
+        ({"base": "welded"}, "'welded' is no base: use fixed, floating, kinematic"),
+        ({"srdf": "/no/such.srdf"}, "no/such.srdf"),
+        ({"gains": [gains(joint="joint_9", kp=1.0)]}, "no joint 'joint_9' that is driven by itself"),
+        ({"gains": [gains(joint="joint_1", kp=math.nan)]}, "gains of 'joint_1'"),
+        ({"gains": [gains(joint="joint_1", kd=1.0)]}, "a position actuator without kp"),
+    ):
+        answer = spawn(**fields)
+        assert not answer.success, fields
+        assert problem in answer.message
+        assert "internal" not in answer.message
+    answer = spawn(
+        xacro_args=["ros2_control:=true"], base="fixed", gains=[gains(joint="joint_1", kp=70.0, kd=7.0)]
+    )
+    assert (answer.success, answer.name) == (True, "second"), answer.message
+    assert "second" in client.entities
+    client.node.destroy_client(service)
+
+
+def test_quitting_ends_the_process(client, process):
+    """The last one: nothing is left to talk to."""
+    assert client.set_state(STATES.STATE_QUITTING) == OK
+    assert process.wait(20) == 0

@@ -20,14 +20,15 @@ const DASH_STYLES = ["solid", "dashed", "dotted"];
  * @typedef {object} Kind
  * @property {string} title
  * @property {(scene: Scene) => unknown} fits Whether the scene has such curves.
- * @property {(frame: FrameHeader) => Object<string, number|null>} values Value of each curve by its name.
+ * @property {(frame: FrameHeader, scene: Scene) => Object<string, number|null>} values Value of each curve by its name.
  * @property {boolean} [named] Whether the curves need names in the legend.
  * @property {number|null} [absent] Value of a curve that is missing in a frame.
  */
 
 /** @type {Kind[]} */
 const KINDS = [
-  { title: "Grip force, N", fits: (scene) => scene.grippers.length, values: (frame) => frame.grip_forces, named: true },
+  gripKind("Grip force, N", "N"),
+  gripKind("Grip effort, N m", "N m"),
   { title: "Contact force, N", fits: () => true, values: contactForces, named: true, absent: 0 },
   { title: "Contact area, cm²", fits: () => true, values: ({ patches }) => ({ area: 1e4 * sum(patches, "area") }) },
   { title: "Real-time factor", fits: isLive, values: ({ pace }) => ({ factor: pace?.rtf ?? null }) },
@@ -49,7 +50,7 @@ export class Charts {
   load(scene) {
     for (const chart of this._charts) chart.remove();
     const colours = new CurveColours(scene);
-    this._charts = KINDS.filter(({ fits }) => fits(scene)).map((kind) => new Chart(kind, this.theme, this._section, colours));
+    this._charts = KINDS.filter(({ fits }) => fits(scene)).map((kind) => new Chart(kind, scene, this.theme, this._section, colours));
   }
 
   /** Times and values of the curve that every scene has. */
@@ -72,12 +73,14 @@ export class Charts {
 class Chart {
   /**
    * @param {Kind} kind
+   * @param {Scene} scene
    * @param {import("./theme.js").Theme} theme
    * @param {HTMLElement} section
    * @param {CurveColours} colours
    */
-  constructor(kind, theme, section, colours) {
+  constructor(kind, scene, theme, section, colours) {
     this.kind = kind;
+    this.scene = scene;
     this.colours = colours;
     this.theme = theme;
     this._now = make("output");
@@ -90,7 +93,7 @@ class Chart {
 
   /** @param {FrameHeader} frame */
   add(frame) {
-    const values = this.kind.values(frame);
+    const values = this.kind.values(frame, this.scene);
     for (const name of Object.keys(values)) {
       if (!this._curves.has(name)) this._curves.set(name, this._times.map(() => null));
     }
@@ -239,4 +242,11 @@ function sum(rows, key) {
 function roomyRange(_, lowest, highest) {
   if (!Number.isFinite(highest)) return [0, 1];
   return [Math.min(0, lowest), highest > 0 ? 1.15 * highest : 1];
+}
+
+/** The chart of the grippers whose force is in this unit. */
+function gripKind(title, unit) {
+  const names = (scene) => scene.grippers.filter((gripper) => gripper.unit === unit).map(({ name }) => name);
+  const values = ({ grip_forces: forces }, scene) => Object.fromEntries(names(scene).map((name) => [name, forces[name] ?? null]));
+  return { title, fits: (scene) => names(scene).length, values, named: true };
 }

@@ -84,7 +84,7 @@ class GripperController(Controller):
         self, name: str, interface: str, world: World, arbiter: Arbiter, parameters: Parameters
     ) -> None:
         self.interface = interface
-        self.name = self._name = name
+        self.name = name
         self._world = world
         self._arbiter = arbiter
         self._parameters = parameters
@@ -108,13 +108,13 @@ class GripperController(Controller):
             InputError: It is no longer in the scene.
         """
         for gripper in self._world.scene.grippers:
-            if gripper.name == self._name:
+            if gripper.name == self.name:
                 return gripper
-        raise InputError("gripper", f"'{self._name}'", "is no longer in the scene", "reset the simulation")
+        raise InputError("gripper", f"'{self.name}'", "is no longer in the scene", "reset the simulation")
 
     @property
     def _present(self) -> bool:
-        return any(gripper.name == self._name for gripper in self._world.scene.grippers)
+        return any(gripper.name == self.name for gripper in self._world.scene.grippers)
 
     # --- called in the executor's thread
 
@@ -123,7 +123,7 @@ class GripperController(Controller):
 
         def check(message: Float64) -> Action:
             command = {quantity: message.data}
-            self._world.check_gripper(self._name, **command)
+            self._world.check_gripper(self.name, **command)
             if quantity == "position" and self.spec.is_linkage:
                 return lambda world: self.move(world, message.data, None, None)
             return lambda world: self._apply(world, command)
@@ -141,7 +141,7 @@ class GripperController(Controller):
             InputError: Out of range or not finite.
         """
         limit = min(max_force, self.spec.max_force) if max_force else None
-        self._world.check_gripper(self._name, position=gap, max_force=limit)
+        self._world.check_gripper(self.name, position=gap, max_force=limit)
         return gap, limit
 
     # --- called in the stepping thread
@@ -168,15 +168,15 @@ class GripperController(Controller):
 
     def _hold(self, world: World, state: GripperState) -> None:
         try:
-            world.set_gripper(self._name, position=state.gap)
+            world.set_gripper(self.name, position=state.gap)
         except InputError:
             # The fingers are pressed beyond their limits, and stay there under the last command.
             return
 
     def _apply(self, world: World, command: dict[str, float | None]) -> None:
-        world.set_gripper(self._name, **command)
+        world.set_gripper(self.name, **command)
         self._end("aborted", world)
-        self._arbiter.take(self, world.gripper_joints(self._name), world.time)
+        self._arbiter.take(self, world.gripper_joints(self.name), world.time)
 
     def _end(self, outcome: str, world: World, **how: bool) -> None:
         if self._move is not None:
@@ -197,7 +197,7 @@ class GripperController(Controller):
         if abs(fingers.gap - move.gap) < p.gripper_goal_tolerance:
             self._end("succeeded", world, reached_goal=True)
         elif world.time - move.moved_at > p.gripper_stall_timeout:
-            world.set_gripper(self._name, position=move.gap, max_force=move.max_force)
+            world.set_gripper(self.name, position=move.gap, max_force=move.max_force)
             self._end("succeeded" if p.gripper_allow_stalling else "aborted", world, stalled=True)
         elif move.goal is not None and world.time - move.told_at >= FEEDBACK_PERIOD * (1.0 - 1e-9):
             move.told_at = world.time
@@ -211,12 +211,12 @@ class GripperController(Controller):
         step = float(world.joint_velocity_limits()[world.joint_names.index(joint)]) * world.time_step
         left = move.gap - move.commanded
         move.commanded = move.gap if abs(left) <= step else move.commanded + math.copysign(step, left)
-        world.set_gripper(self._name, position=move.commanded, max_force=move.max_force)
+        world.set_gripper(self.name, position=move.commanded, max_force=move.max_force)
 
     def _state(self, world: World, stalled: bool = False, reached_goal: bool = False) -> GripperState:
         fingers = _Fingers(self.spec, world)
         places = fingers.joints, fingers.positions, fingers.velocities, fingers.gap
-        return GripperState(*places, world.grip_force(self._name), stalled, reached_goal)
+        return GripperState(*places, world.grip_force(self.name), stalled, reached_goal)
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
         """See ``Controller``."""
