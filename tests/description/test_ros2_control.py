@@ -14,7 +14,8 @@ A, B = '<link name="a"/>', '<link name="b"/>'
 
 def block(joint="hinge", inner='<command_interface name="position"/>'):
     hardware = "<hardware><plugin>some/Plugin</plugin><param name='p'>1</param></hardware>"
-    sensor = '<sensor name="s"><state_interface name="force.x"/></sensor><gpio name="g"/>'
+    frame = '<param name="frame_id">b</param>'
+    sensor = f'<sensor name="s"><state_interface name="force.x"/>{frame}</sensor><gpio name="g"/>'
     driven = f'<joint name="{joint}">{inner}</joint>'
     return f'<ros2_control name="r" type="system">{hardware}{driven}{sensor}</ros2_control>'
 
