@@ -33,6 +33,7 @@ from hydro_sim_core.cli.outputs import (
 )
 from hydro_sim_core.cli.worlds import opened, tell_of_rest
 from hydro_sim_core.description.repaired_file import repaired_urdf
+from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.assembly.contact_laws import law_in_words
@@ -125,24 +126,34 @@ def _bodies(world: World) -> list[Row]:
         if carrier >= 0:
             links[carrier].append(name)
     return [
-        {"moved_by": joint, "mass": float(mass), "links": carried}
-        for joint, mass, carried in zip(assembly.joint_names, assembly.tree.mass, links, strict=True)
+        {"moved_by": joint, "mass": float(mass), "weightless": float(weightless), "links": carried}
+        for joint, mass, weightless, carried in zip(
+            assembly.joint_names, assembly.tree.mass, assembly.tree.weightless[:, 0], links, strict=True
+        )
     ]
 
 
 def _joints(world: World) -> list[Row]:
     gripper_of = {joint: gripper.name for gripper in world.scene.grippers for joint in gripper.joints}
-    drives = world.drives
+    drives, assembly = world.drives, world.built.assembly
+    velocity = {name: i for i, name in enumerate(assembly.velocity_names)}
     return [
         {
             "name": name,
             "start": float(start),
             "driven": name in drives,
             "gripper": gripper_of.get(name),
+            **(_spring_row(assembly.tree, velocity[name]) if name in velocity else {}),
             **(_drive_row(drives[name]) if name in drives else {}),
         }
         for name, start in zip(world.joint_names, world.joint_positions(), strict=True)
     ]
+
+
+def _spring_row(tree: KinematicTree, i: int) -> Row:
+    if not tree.spring_stiffness[i]:
+        return {}
+    return {"spring": float(tree.spring_stiffness[i]), "slack_at": float(tree.spring_reference[i])}
 
 
 def _drive_row(drive: JointDrive) -> Row:
@@ -230,7 +241,7 @@ def _inner_row(world: World, forces: InnerForces) -> Row:
 #: Columns of a table: heading and text of a cell.
 _Columns = Mapping[str, Callable[[Row], str]]
 #: Columns that are left out where no row has anything in them.
-_RARE = ("point stiffness, N/m", "skin on")
+_RARE = ("point stiffness, N/m", "skin on", "without weight, kg", "spring", "slack at")
 #: Title and columns of the table of each entry of ``contents``.
 _TABLES: Mapping[str, tuple[str, _Columns]] = {
     "repairs": (
@@ -246,6 +257,7 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
         {
             "moved by": lambda row: row["moved_by"],
             "mass, kg": lambda row: f"{row['mass']:.4g}",
+            "without weight, kg": lambda row: _number(row["weightless"] or None),
             "links": lambda row: ", ".join(row["links"]),
         },
     ),
@@ -258,6 +270,8 @@ _TABLES: Mapping[str, tuple[str, _Columns]] = {
             "kp": lambda row: _number(row.get("kp") or None),
             "kd": lambda row: _number(row.get("kd") or None),
             "effort limit": lambda row: _number(row.get("effort_limit")),
+            "spring": lambda row: _number(row.get("spring")),
+            "slack at": lambda row: _number(row.get("slack_at")),
             "gripper": lambda row: row["gripper"] or "",
         },
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -35,6 +36,22 @@ def test_the_flag_of_the_error_is_what_the_next_call_needs(here):
     (here / "scene.yaml").write_text(f"name: s\nmodels:\n  - {{name: ball, urdf: ball.urdf, {flags[2]}}}\n")
     assert load_scene("scene.yaml").scene.spec.models[0].ignore == ("gazebo:joint", "cable")
     assert call("check", "ball.urdf", "--ignore", "cable", "--ignore", "gazebo:joint").exit_code == 0
+
+
+def test_check_tells_what_was_used(here):
+    tags = (
+        "<gazebo reference='j'><springStiffness>7.5</springStiffness><springReference>0.25</springReference></gazebo>"
+        "<gazebo reference='ball'><turnGravityOff>true</turnGravityOff><mu1>0.875</mu1><mu2>0.875</mu2></gazebo>"
+    )
+    base = "<link name='base'/><joint name='j' type='continuous'><parent link='base'/><child link='ball'/></joint>"
+    (here / "ball.urdf").write_text(BALL.replace(LOOP, base + tags))
+    found = json.loads(call("check", "ball.urdf", "--json", "-").stdout)
+    (joint,), (body,), (geometry,) = found["joints"], found["bodies"], found["geometries"]
+    assert (joint["spring"], joint["slack_at"], geometry["friction"]) == (7.5, 0.25, 0.875)
+    assert (body["mass"], body["weightless"]) == (1.0, 1.0)
+    printed = call("check", "ball.urdf").stdout
+    assert "slack at" in printed
+    assert "without weight, kg" in printed
 
 
 def test_a_first_scene_says_what_was_ignored(here):

@@ -169,6 +169,14 @@ def test_own_description_is_passed_on_as_written(own_arm):
     assert (alone.scene, alone.models) == (str(own_arm), ("gen3_7dof_soft_bubble",))
 
 
+def test_own_description_may_say_to_gazebo_what_is_not_used(own_arm):
+    """It is shown and not simulated; where it is simulated, the node refuses it or is told to ignore it."""
+    joint = '<gazebo><joint name="loop" type="revolute"/></gazebo></robot>'
+    own_arm.write_text(own_arm.read_text().replace("</robot>", joint))
+    assert plan(scene="spatula_slip", description_file=str(own_arm)).models == ("arm",)
+    assert plan(description_file=str(own_arm)).models == ("gen3_7dof_soft_bubble",)
+
+
 def test_own_description_with_shapes_that_urdf_lacks_is_written_in_those_it_has():
     """As our own xacro files: urdfdom would drop the skin of the fingers; what else stands in the file stays."""
     own = ROOT / "urdf" / "gen3_7dof_soft_bubble.urdf.xacro"

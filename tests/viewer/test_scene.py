@@ -228,6 +228,12 @@ def test_missing_meshes_are_left_out_of_a_replay_with_one_warning(tmp_path, capl
     ]
 
 
+def test_what_a_recorded_description_says_to_gazebo_keeps_nobody_from_seeing_it():
+    links = "<link name='a'><visual><geometry><box size='1 1 1'/></geometry></visual></link>"
+    text = f"<robot name='r'>{links}<gazebo><joint name='loop' type='screw'/></gazebo></robot>"
+    assert len(scene_of_urdf(text, SCALE).visuals) == 1
+
+
 @pytest.mark.parametrize("text", ["", "<robot", "<html/>", "\0"])
 def test_what_is_no_description_is_refused(text):
     with pytest.raises(InputError):
