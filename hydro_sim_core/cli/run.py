@@ -307,7 +307,7 @@ def run_world(
         world.load_state(from_state)
     steps = math.inf if duration is None else max(1, step_count("--duration", duration, world.time_step))
     recorder = RunRecorder(world)
-    line = StatusLine(console) if live else None
+    line = StatusLine(console, world.grip_units) if live else None
     end = "until Ctrl-C" if duration is None else f"for {duration:g} s"
     console.print(f"running {output.shown(world.name)} {end}", highlight=False)
     if page is not None:

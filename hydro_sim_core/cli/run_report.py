@@ -117,6 +117,7 @@ class RunRecorder:
             deep_steps=int(world.diagnostics()["deep_steps"]),
             faceless_steps=int(world.diagnostics()["faceless_steps"]),
             grip_forces={name: world.grip_force(name) for name in world.gripper_names},
+            grip_units=world.grip_units,
             grip_forces_on={name: world.grip_forces_on(name) for name in world.gripper_names},
             contacts=[_contact(patch) for patch in summary.patches],
             contact_warnings=[str(warning) for warning in summary.warnings],
@@ -171,8 +172,9 @@ class RunReport:
         stepping: Counters of the stepper, such as cut steps.
         deep_steps: Steps in which a contact lost force because a body was pushed past its medial surface.
         faceless_steps: Steps in which bodies overlapped without contact.
-        grip_forces: Grip force of every gripper at the end, N.
-        grip_forces_on: The parts of these on each link that the fingers touch, N.
+        grip_forces: Grip force of every gripper at the end, in its unit.
+        grip_units: Unit of each: N, or N m of a linkage that a revolute joint drives.
+        grip_forces_on: The parts of these on each link that the fingers touch, in the same unit.
         contacts: Contact patches at the end.
         contact_warnings: Reasons not to trust the forces of these patches; empty if there are none.
         series: Samples over simulated time.
@@ -197,6 +199,7 @@ class RunReport:
     deep_steps: int
     faceless_steps: int
     grip_forces: dict[str, float]
+    grip_units: dict[str, str]
     grip_forces_on: dict[str, dict[str, float]]
     contacts: list[dict[str, Any]]
     contact_warnings: list[str]
@@ -258,8 +261,9 @@ class RunReport:
             lost = f"of {self.deep_steps} steps lost force, of {self.faceless_steps} a pair overlapped without any"
             rows.append(("deep contact", lost))
         for name, grip in self.grip_forces.items():
-            parts = [f"{part:.3f} N on {link}" for link, part in self.grip_forces_on[name].items()]
-            rows.append((shown(f"grip force of {name}"), shown(", ".join([f"{grip:.3f} N", *parts]))))
+            unit = self.grip_units[name]
+            parts = [f"{part:.3f} {unit} on {link}" for link, part in self.grip_forces_on[name].items()]
+            rows.append((shown(f"grip force of {name}"), shown(", ".join([f"{grip:.3f} {unit}", *parts]))))
         for c in self.contacts:
             name = shown(f"{c['body_a']} on {c['body_b']}")
             law = "" if c["law"] == PRESSURE_FIELD else f", {c['law']}"

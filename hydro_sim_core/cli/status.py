@@ -23,8 +23,9 @@ def bar(items: Sequence[Item], description: str, console: Console) -> Iterable[I
 class StatusLine:
     """Status line of time, pace, contact and grip, rewritten in place; prints nothing without a terminal."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, grip_units: Mapping[str, str] | None = None) -> None:
         self._console = console
+        self._grip_units = grip_units or {}
         self._last = (time.monotonic(), 0.0)
         self._width = 0
 
@@ -39,13 +40,16 @@ class StatusLine:
         Args:
             simulated: Simulated time, s.
             faces: Contact faces.
-            grip_forces: Force of every gripper, N.
+            grip_forces: Force of every gripper, N unless ``grip_units`` say otherwise.
         """
         now = time.monotonic()
         then, before = self._last
         self._last = (now, simulated)
         pace = f"{(simulated - before) / (now - then):6.2f} x real time"
-        grips = "".join(f" | {name} {force:7.3f} N" for name, force in grip_forces.items())
+        units = self._grip_units
+        grips = "".join(
+            f" | {name} {force:7.3f} {units.get(name, 'N')}" for name, force in grip_forces.items()
+        )
         line = f"t = {simulated:9.3f} s | {pace} | {faces:5d} contact faces{grips}"
         self._write("\r" + line.ljust(self._width))
         self._width = len(line)

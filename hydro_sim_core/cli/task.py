@@ -261,7 +261,7 @@ def _filmed(
     assert pictures.film is not None
     pressure = pictures.pressure
     scale = scale_of_world(start) if pressure is None else PressureScale(pressure)
-    line = StatusLine(console)
+    line = StatusLine(console, start.grip_units)
     stack.callback(line.close)
     add = stack.enter_context(
         open_page_film(

@@ -72,13 +72,14 @@ def _driving_joints(robot: RobotSpec, driven: set[str]) -> list[tuple[JointSpec,
         }
         if len(owners) == 1:
             effectors[owners.pop()] = effector
+    mimicked = {joint.mimic.joint for joint in robot.joints if joint.mimic is not None}
     return [
         (joint, effectors.get(joint.name))
         for joint in robot.joints
         if joint.name in driven
         and 0.0 < joint.limits.effort < math.inf
         and math.isfinite(joint.limits.upper - joint.limits.lower)
-        and (joint.name in effectors or _is_linkage(robot, joint))
+        and (joint.name in effectors or (joint.name in mimicked and _is_linkage(robot, joint)))
     ]
 
 

@@ -10,6 +10,8 @@ from hydro_sim_core.description.xml_source import XmlElement
 
 #: Word in the name of a group state at which an end effector is closed.
 _CLOSED = "close"
+#: Most groups inside each other.
+_DEEPEST = 50
 
 
 def read_end_effectors(root: XmlElement, robot: RobotSpec) -> tuple[EndEffectorSpec, ...]:
@@ -58,13 +60,18 @@ class _Groups:
         self._joints = {joint.name for joint in robot.joints}
         self._above = {joint.child: joint for joint in robot.joints}
         self._links = {link.name for link in robot.links}
+        self._found: dict[str, dict[str, None]] = {}
 
     def joints(self, name: str) -> dict[str, None]:
         """Joints of a group, in the order in which it names them."""
         return self._collected(name, ())
 
     def _collected(self, name: str, above: tuple[str, ...]) -> dict[str, None]:
+        if name in self._found:
+            return self._found[name]
         element = self._groups[name]
+        if len(above) > _DEEPEST:
+            raise element.error(f"more than {_DEEPEST} groups are inside each other", "name joints instead")
         found: dict[str, None] = {}
         for member in element.children("joint", "link", "chain", "group"):
             place = member.named(f"<{member.tag}> of group '{name}'")
@@ -81,6 +88,7 @@ class _Groups:
                 found.update({self._above[link].name: None} if link in self._above else {})
             else:
                 found.update(dict.fromkeys(self._chain(place)))
+        self._found[name] = found
         return found
 
     def _known(

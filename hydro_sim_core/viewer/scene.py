@@ -20,7 +20,6 @@ from hydro_sim_core.description import parse_robot
 from hydro_sim_core.description.joint_types import joint_types
 from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.paths import PackageResolver
-from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.spec import JointSpec, VisualSpec
 from hydro_sim_core.description.urdf import collisions_as_visuals
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -223,7 +222,7 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         joints=tuple(replace(shown[name], commandable=name in commandable) for name in world.joint_names),
         grippers=tuple(
             ViewGripper(
-                gripper.name, gripper.max_force, _unit_of_force(gripper, shown), tuple(gripper.joints)
+                gripper.name, gripper.max_force, world.grip_units[gripper.name], tuple(gripper.joints)
             )
             for gripper in world.scene.grippers
         ),
@@ -232,10 +231,6 @@ def scene_of_world(world: World, scale: PressureScale, takes_commands: bool = Tr
         takes_commands=takes_commands,
         laws=_laws(world),
     )
-
-
-def _unit_of_force(gripper: GripperSpec, joints: Mapping[str, ViewJoint]) -> str:
-    return "N m" if any(joints[name].unit == "rad" for name in gripper.joints) else "N"
 
 
 def _laws(world: World) -> ViewLaws:

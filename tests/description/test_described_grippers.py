@@ -165,6 +165,18 @@ def test_what_an_srdf_names_and_the_robot_lacks_is_refused(tmp_path: Path, case:
     assert "line 1" in error.value.element
 
 
+def test_groups_of_strangers_end_the_reader_nowhere(tmp_path: Path) -> None:
+    """Neither by doubling at every level nor by their depth."""
+
+    def nested(depth: int) -> str:
+        inner = "".join(group(*[f'<group name="g{i + 1}"/>'] * 2, name=f"g{i}") for i in range(depth))
+        return inner + group('<joint name="knuckle_joint"/>', name=f"g{depth}") + effector(group="g0")
+
+    assert found(tmp_path, gripper_urdf(), nested(40)) == (linkage("hand_tool"),)
+    with pytest.raises(InputError, match="more than 50 groups are inside each other"):
+        found(tmp_path, gripper_urdf(), nested(3000))
+
+
 def test_limits_that_exclude_each_other_are_refused(tmp_path: Path) -> None:
     """The knuckle goes from 0 up, and its mimic joint would have it below -0.1."""
     text = gripper_urdf().replace(

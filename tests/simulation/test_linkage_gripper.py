@@ -38,6 +38,7 @@ def test_the_grip_of_a_knuckle_is_the_power_of_its_contacts(tmp_path: Path) -> N
         assert world.grip_force() == pytest.approx(-power, rel=1e-9)
         assert world.grip_forces_on() == {"block": pytest.approx(-power, rel=1e-9)}
     assert world.grip_force() == pytest.approx(EFFORT, rel=0.02)
+    assert world.grip_units == {"gripper": "N m"}
     copy = world.copy()
     for one in (world, copy):
         one.step(50)
@@ -59,6 +60,7 @@ def test_a_slide_that_drives_both_fingers_shares_its_effort(tmp_path: Path) -> N
     pads = [abs(float(patch.force_on_b[1])) for patch in world.contacts]
     assert pads == pytest.approx([4.0, 4.0], rel=1e-3)
     assert world.grip_force() == pytest.approx(8.0, rel=1e-3)
+    assert world.grip_units == {"hand": "N"}
     world.set_gripper(position=-0.004)
     world.step(400)
     assert world.joint_positions()[world.joint_names.index("left_joint")] == pytest.approx(-0.004, abs=1e-5)

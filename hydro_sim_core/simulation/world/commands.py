@@ -97,6 +97,20 @@ class WorldCommands(WorldParts):
         """Names of ``gripper_joint_names`` that move the fingers of one gripper."""
         return self._drives.gripper_joints(name)
 
+    @cached_property
+    def grip_units(self) -> dict[str, str]:
+        """Unit of the force of every gripper: N, or N m of a linkage that a revolute joint drives."""
+        units = {
+            name: unit
+            for robot in self.scene.robots
+            for one in robot.joints
+            for name, unit in one.units.items()
+        }
+        return {
+            gripper.name: "N m" if any(units[name] == "rad" for name in gripper.joints) else "N"
+            for gripper in self.scene.grippers
+        }
+
     def set_gripper(
         self,
         name: str | None = None,

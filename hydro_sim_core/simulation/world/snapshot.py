@@ -102,9 +102,14 @@ class Snapshot(Motion):
         """Which law each pair of links has; computed at the first access to that of a world."""
         return self._world.contact_laws
 
+    @property
+    def grip_units(self) -> Mapping[str, str]:
+        """Unit of the force of every gripper: N, or N m of a linkage that a revolute joint drives."""
+        return self._world.grip_units
+
     @cached_property
     def grip_forces(self) -> Mapping[str, float]:
-        """Mean contact force a finger of every gripper, N."""
+        """Mean contact force a finger of every gripper, or effort of a linkage, in ``grip_units``."""
         forces = {name: self._world.grip_force_of(self._record, name) for name in self._world.gripper_names}
         return MappingProxyType(forces)
 

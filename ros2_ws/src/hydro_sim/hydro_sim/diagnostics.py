@@ -131,7 +131,8 @@ class Diagnostics:
             text += f" (and {others} more)" if others else ""
         counts: dict[str, float] = {"deep steps": deep, "steps with overlaps without contact": faceless}
         for gripper, forces in snapshot.grip_forces_on.items():
-            held = {f"{shortened(gripper)} on {shortened(link)} [N]": force for link, force in forces.items()}
+            name, unit = shortened(gripper), snapshot.grip_units[gripper]
+            held = {f"{name} on {shortened(link)} [{unit}]": force for link, force in forces.items()}
             counts |= dict(islice(held.items(), _MOST_NAMES))
         return self._status("contact", level, text, _contact_values(summary) | counts)
 

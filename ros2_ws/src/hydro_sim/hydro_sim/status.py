@@ -47,7 +47,8 @@ class StatusLine:
 
     def _format(self, snapshot: Snapshot, pace: str) -> str:
         faces = sum(patch.num_faces for patch in snapshot.contacts)
-        grips = ", ".join(f"{force:6.2f} N" for force in snapshot.grip_forces.values())
+        forces = snapshot.grip_forces.items()
+        grips = ", ".join(f"{force:6.2f} {snapshot.grip_units[name]}" for name, force in forces)
         grip = f" | grip force {grips}" if grips else ""
         return f"t = {snapshot.time:9.3f} s | {pace} | contact faces {faces:5d}{grip}"
 
