@@ -41,7 +41,8 @@ def main() -> None:
     arguments = _arguments()
     files = sorted(path for path in arguments.folder.rglob("*.urdf") if arguments.match in str(path))
     hs.load_scene("drop_box").step()  # the children begin with the kernels
-    import_module("scipy.spatial")
+    for module in ("scipy.spatial", *(PEER_MODULES if arguments.peers else ())):
+        import_module(module)
     rows: list[Row] = []
     for row in _tried(files, arguments, _kept(arguments)):
         rows.append(row)
@@ -193,8 +194,12 @@ def _load_in_drake(path: Path, package_dirs: Sequence[Path]) -> Row:
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, 1e-3)
     parser = Parser(plant)
+    packages = parser.package_map()
     for folder in package_dirs:
-        parser.package_map().PopulateFromFolder(str(folder))
+        packages.PopulateFromFolder(str(folder))
+    for folder in path.parents[:4]:  # as ours finds them, where no package.xml names them
+        if not packages.Contains(folder.name):
+            packages.Add(folder.name, str(folder))
     parser.AddModels(str(path))
     plant.Finalize()
     builder.Build()
@@ -209,6 +214,7 @@ def _load_in_mujoco(path: Path, package_dirs: Sequence[Path]) -> Row:
 
 
 PEERS: dict[str, Loader] = {"drake": _load_in_drake, "mujoco": _load_in_mujoco}
+PEER_MODULES = ("pydrake.multibody.parsing", "pydrake.multibody.plant", "pydrake.systems.framework", "mujoco")
 
 # --- what came of it
 
