@@ -26,7 +26,7 @@ from hydro_sim_core.description.joints import JOINT_TAGS, read_joints
 from hydro_sim_core.description.links_apart import read_links_apart
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact
+from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact, read_surface
 from hydro_sim_core.description.own_tags import refuse_misplaced
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.ros2_control import read_drives
@@ -216,7 +216,8 @@ def _read_link(
     gazebo: GazeboTags,
 ) -> LinkSpec:
     inertial = element.child("inertial")
-    of_link = completed(gazebo.contact.get(name, ProximitySpec()), read_bullet_contact(element))
+    of_link = completed(gazebo.contact.get(name, ProximitySpec()), read_surface(element))
+    of_link = completed(of_link, read_bullet_contact(element))
     element.text("type")
     collisions = tuple(
         read_collision(collision, f"{name}_collision_{i}", resolver, of_link)
