@@ -168,8 +168,7 @@ def run(
     world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ground, repair, ignore)
     tell_of_rest(world, scene, console)
     scale = scale or (scale_of_world(world) if view or video or record else PressureScale())
-    if duration is not None:
-        _check_duration(duration, world.time_step, video, fps)
+    _check_duration(duration, world.time_step, video, fps)
     rate = rate or (math.inf if headless or video is not None else 1.0)
     recording = _recorder(record, overwrite, rate, limits, scale)
     with ExitStack() as stack:
@@ -210,8 +209,10 @@ def _recorder(
     )
 
 
-def _check_duration(duration: float, time_step: float, video: Path | None, fps: float) -> None:
+def _check_duration(duration: float | None, time_step: float, video: Path | None, fps: float) -> None:
     """Refuse a run with too many steps or frames, or without any."""
+    if duration is None:
+        return
     step_count("--duration", duration, time_step)
     if video is not None:
         frames = duration * min(fps, 1.0 / time_step)

@@ -113,7 +113,7 @@ def read_gazebo(robot: XmlElement, links: Set[str], joints: Set[str]) -> GazeboT
     of_links = {name: said for name, said in told.items() if name in links}
     of_joints = {name: said for name, said in told.items() if name in joints}
     return GazeboTags(
-        contact={name: _contact(said) for name, said in of_links.items()},
+        contact={name: contact_of(said) for name, said in of_links.items()},
         weightless={name for name, said in of_links.items() if _is_weightless(said)},
         apart={name for name, said in of_links.items() if _is_apart(said)},
         all_apart=_is_apart(whole),
@@ -195,8 +195,12 @@ def _positive(element: XmlElement) -> float:
     return value
 
 
-def _contact(said: dict[str, XmlElement]) -> ProximitySpec:
-    """Friction, stiffness, and the relaxation time that its damping makes of it."""
+def contact_of(said: Mapping[str, XmlElement]) -> ProximitySpec:
+    """Contact properties that ODE's ``mu``, ``mu1``, ``mu2``, ``kp`` and ``kd`` say; the relaxation time is kd / kp.
+
+    Raises:
+        InputError: A value is malformed.
+    """
     friction = [_non_negative(said[tag]) for tag in ("mu", "mu1", "mu2") if tag in said]
     if friction and max(friction) != min(friction):
         last = next(said[tag] for tag in ("mu2", "mu1") if tag in said)

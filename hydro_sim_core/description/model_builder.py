@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -258,8 +259,6 @@ class ModelBuilder:
         damping: float = 0.0,
         friction: float = 0.0,
         rotor_inertia: float = 0.0,
-        spring_stiffness: float = 0.0,
-        spring_reference: float = 0.0,
         mimic: str | None = None,
         multiplier: float = 1.0,
         offset: float = 0.0,
@@ -283,8 +282,6 @@ class ModelBuilder:
             damping: Viscous damping, N m s/rad or N s/m.
             friction: Coulomb friction, N m or N.
             rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
-            spring_stiffness: Stiffness of a spring, N m/rad or N/m.
-            spring_reference: Position at which the spring is slack, rad or m.
             mimic: Joint whose position this one follows.
             multiplier: Factor on that position.
             offset: Offset added to the product, rad or m.
@@ -299,17 +296,34 @@ class ModelBuilder:
             X_PJ=pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place)),
             axis=_axis(kind, axis, place),
             limits=_limits(kind, lower, upper, velocity, effort, stiffness, place),
-            **_losses(
-                place,
-                damping=damping,
-                friction=friction,
-                rotor_inertia=rotor_inertia,
-                spring_stiffness=spring_stiffness,
-            ),
-            spring_reference=finite_number(spring_reference, "spring_reference", place),
+            **_losses(place, damping=damping, friction=friction, rotor_inertia=rotor_inertia),
             mimic=_mimic(kind, mimic, multiplier, offset, place),
         )
         self.insert_joint(PlacedJoint(joint, place))
+        return self
+
+    def add_spring(self, joint: str, stiffness: float, reference: float = 0.0) -> ModelBuilder:
+        """Give a joint a linear spring, beside its drive.
+
+        Args:
+            joint: The joint, added before.
+            stiffness: N m/rad or N/m.
+            reference: Position at which the spring is slack, rad or m.
+
+        Raises:
+            InputError: There is no such joint, it has no coordinate, or a value does not fit.
+        """
+        place = call_site(f"spring of '{joint}'")
+        if text(joint, "joint", place) not in self._joints:
+            raise place.error("there is no such joint", did_you_mean(joint, self._joints))
+        spring = {
+            "spring_stiffness": finite_number(stiffness, "stiffness", place, least=0.0),
+            "spring_reference": finite_number(reference, "reference", place),
+        }
+        placed = self._joints[joint]
+        sprung = replace(placed.joint, **spring)
+        check_joint(sprung, place)
+        self._joints[joint] = PlacedJoint(sprung, placed.place)
         return self
 
     def insert_joint(self, placed: PlacedJoint) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hydro_sim_core.description.gazebo import contact_of
 from hydro_sim_core.description.names import mend_of_absent
 from hydro_sim_core.description.spec import ProximitySpec
 from hydro_sim_core.description.xml_source import XmlElement
@@ -39,6 +40,11 @@ _OF_BULLET = {
 #: Settings of its solver.
 _QUIET_OF_BULLET = ("contact_cfm", "contact_erp", "friction_anchor")
 
+#: Settings of ODE in a <surface>.
+_QUIET_OF_ODE = (
+    *("soft_cfm", "soft_erp", "min_depth", "minDepth", "max_vel", "maxVel", "max_contacts", "fdir1"),
+)
+
 
 def read_bullet_contact(link: XmlElement) -> ProximitySpec:
     """Contact properties of a link in the ``<contact>`` that PyBullet reads.
@@ -64,6 +70,24 @@ def read_bullet_contact(link: XmlElement) -> ProximitySpec:
         point_stiffness=k,
         relaxation_time=None if k is None or d is None else d / k,
     )
+
+
+def read_surface(parent: XmlElement) -> ProximitySpec:
+    """Contact properties in the ``<surface>`` of SDF, which some write into links and collisions of URDFs.
+
+    Raises:
+        InputError: A value is malformed.
+    """
+    surface = parent.child("surface")
+    if surface is None:
+        return ProximitySpec()
+    said: dict[str, XmlElement] = {}
+    for group in surface.children("friction", "contact"):
+        for ode in group.children("ode"):
+            said.update({one.tag: one for one in ode.children("mu", "mu1", "mu2", "kp", "kd")})
+            for one in ode.children(*_QUIET_OF_ODE):
+                one.ignore()
+    return contact_of(said)
 
 
 def drop_ties(robot: XmlElement) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
+from hydro_sim_core.description.other_programs import read_surface
 from hydro_sim_core.description.paths import MissingPackage, PackageResolver
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.shape_types import ShapeType, shape_types
@@ -109,7 +110,7 @@ def read_collision(
         return None
     properties = element.child("drake:proximity_properties")
     proximity = ProximitySpec() if properties is None else _read_proximity(properties)
-    proximity = completed(proximity, of_link)
+    proximity = completed(completed(proximity, read_surface(element)), of_link)
     where = element.error("", "")
     return CollisionSpec(element.text("name") or name, shape, X_LG, proximity, where.source, where.element)
 

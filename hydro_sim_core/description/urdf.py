@@ -27,7 +27,7 @@ from hydro_sim_core.description.links_apart import read_links_apart
 from hydro_sim_core.description.mimic_limits import with_room
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact
+from hydro_sim_core.description.other_programs import drop_ties, read_bullet_contact, read_surface
 from hydro_sim_core.description.own_tags import refuse_misplaced
 from hydro_sim_core.description.paths import PackageResolver, absolute, as_path
 from hydro_sim_core.description.repair import Policy, Repairs
@@ -273,7 +273,8 @@ def _read_link(
     gazebo: GazeboTags,
 ) -> LinkSpec:
     inertial = element.child("inertial")
-    of_link = completed(gazebo.contact.get(name, ProximitySpec()), read_bullet_contact(element))
+    of_link = completed(gazebo.contact.get(name, ProximitySpec()), read_surface(element))
+    of_link = completed(of_link, read_bullet_contact(element))
     element.text("type")
     seen, is_whole = _read_visuals(element, name, resolver, materials)
     found = (

@@ -42,7 +42,7 @@ def make_collision_geometry(
         EmptyMesh: Its mesh file holds nothing that takes up room.
         InputError: As :func:`make_geometry`; names the description file and the element.
     """
-    if is_by_stiffness(collision, proximity):
+    if _is_by_stiffness(collision, proximity):
         return _by_stiffness(collision, proximity, margin_rule)
     tagged = collision.proximity.compliance is not None
     with _located(collision):
@@ -57,7 +57,18 @@ def make_collision_geometry(
             ), True
 
 
-def is_by_stiffness(collision: CollisionSpec, proximity: ProximitySpec) -> bool:
+def has_idle_stiffness(collision: CollisionSpec, proximity: ProximitySpec) -> bool:
+    """Whether a collision element has a stiffness that is for nothing, as it is compliant and has its own modulus.
+
+    Args:
+        collision: The element.
+        proximity: Contact properties, completed by the scene's defaults.
+    """
+    is_given = collision.proximity.point_stiffness is not None
+    return is_given and proximity.compliance == "compliant" and not _is_by_stiffness(collision, proximity)
+
+
+def _is_by_stiffness(collision: CollisionSpec, proximity: ProximitySpec) -> bool:
     """Whether the modulus of a collision element follows from its stiffness; arguments as above."""
     own, is_bounded = collision.proximity, collision.shape.kind != "half_space"
     is_compliant = proximity.compliance == "compliant"

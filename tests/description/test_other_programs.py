@@ -72,6 +72,19 @@ def test_a_geometry_s_own_properties_outrank_gazebo_s_and_these_bullet_s() -> No
     assert (a.mu_dynamic, a.point_stiffness, a.relaxation_time) == (0.9, 100.0, 0.05)
 
 
+@pytest.mark.parametrize("place", ["</collision>", "</link>"])
+def test_the_surface_of_sdf(place: str, caplog: pytest.LogCaptureFixture) -> None:
+    """No other reader of URDFs looks at it; the driver of a well-known gripper has it on its finger tips."""
+    ode = "<friction><ode><mu1>1e5</mu1><mu2>1e5</mu2></ode></friction>"
+    ode += "<contact><ode><kp>1e+5</kp><kd>1</kd><soft_cfm>0</soft_cfm><maxVel>0</maxVel></ode></contact>"
+    (one,) = read(link("a").replace(place, f"<surface>{ode}</surface>{place}")).links
+    proximity = one.collisions[0].proximity
+    assert (proximity.mu_dynamic, proximity.point_stiffness, proximity.relaxation_time) == (1e5, 1e5, 1e-5)
+    assert caplog.records == []
+    odd = link("a").replace(place, f"<surface>{ode.replace('<kd>1', '<kd>-1')}</surface>{place}")
+    assert "<kd>, line 2: -1 is negative" in str(refusal(odd))
+
+
 def test_springs_and_stops_of_joints() -> None:
     tags = "<springStiffness>4</springStiffness><springReference>-0.5</springReference><stopKp>1e4</stopKp>"
     (joint,) = of_gazebo(tags + "<implicitSpringDamper>1</implicitSpringDamper>", "hinge").joints

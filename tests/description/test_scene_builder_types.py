@@ -59,6 +59,16 @@ def commanded(**values: object) -> SceneBuilder:
     return driven().add_command(**({"signal": 0.5, "joint": "j"} | values))
 
 
+def sprung(**values: object) -> SceneBuilder:
+    scene = SceneBuilder()
+    arm = scene.add_model("m")
+    arm.add_link("a")
+    arm.add_link("b", mass=1.0, inertia=(1, 1, 1))
+    arm.add_joint("j", "continuous", "a", "b")
+    arm.add_spring(**({"joint": "j", "stiffness": 1.0} | values))
+    return scene
+
+
 def gripping(**values: object) -> SceneBuilder:
     given = {"name": "g", "joints": {"j": 1}, "max_force": 1.0, "kp": 1.0, "kd": 1.0}
     return hinge(type="prismatic").add_gripper(**(given | values))
@@ -113,8 +123,9 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "add_joint": (
         hinge,
         "name type parent child xyz rpy axis lower upper velocity effort stiffness damping friction rotor_inertia "
-        "spring_stiffness spring_reference mimic",
+        "mimic",
     ),
+    "add_spring": (sprung, "joint stiffness reference"),
     "mimic": (lambda **values: arm(**{"mimic": "j"} | values), "mimic multiplier offset"),
     "add_static": (static, "name kind xyz rpy size margin"),
     "add_ground": (

@@ -32,9 +32,8 @@ def sprung(
         "cart",
         lower=-1e3,
         upper=1e3,
-        spring_stiffness=stiffness,
-        spring_reference=reference,
     )
+    model.add_spring("slide", stiffness, reference)
     return hs.World(builder.build())
 
 
@@ -94,9 +93,8 @@ def test_every_integrator_knows_springs(integrator: str) -> None:
         lower=-9,
         upper=9,
         damping=63.0,
-        spring_stiffness=stiffness,
-        spring_reference=0.1,
     )
+    model.add_spring("slide", stiffness, 0.1)
     world = hs.World(builder.build())
     world.step(1200)
     assert world.q[0] == pytest.approx(0.1 + 3.0 * M / stiffness, rel=1e-5)
@@ -119,9 +117,8 @@ def swung_chain(time_step: float) -> np.ndarray:
             f"link{k + 1}",
             xyz=(0, 0, -0.3 if k else 0),
             axis=((1, 0, 0), (0, 1, 0), (0.6, 0.8, 0))[k],
-            spring_stiffness=stiffness,
-            spring_reference=reference,
         )
+        model.add_spring(f"hinge{k}", stiffness, reference)
     world = hs.World(builder.build())
     world.step(round(1.0 / time_step))
     return world.q.copy()
@@ -162,9 +159,8 @@ def test_a_spring_presses_with_its_force() -> None:
         axis=(0, 0, 1),
         lower=-1,
         upper=1,
-        spring_stiffness=2e4,
-        spring_reference=-0.2,
     )
+    model.add_spring("slide", 2e4, -0.2)
     world = hs.World(builder.build())
     world.set_state([-0.18], [0.0])
     world.step(3000)
@@ -191,10 +187,9 @@ def test_springs_of_mimic_joints_add_up_on_their_master() -> None:
             lower=-3,
             upper=3,
             damping=2.0,
-            spring_stiffness=stiffness,
-            spring_reference=reference,
             **follow,
         )
+        model.add_spring(f"{name}_joint", stiffness, reference)
     world = hs.World(builder.build())
     world.step(5000)
     q = world.q[0]
@@ -219,4 +214,8 @@ def test_a_spring_may_be_set_and_a_floating_joint_has_none() -> None:
     assert world.energies().potential == pytest.approx(9.0 * 0.16, rel=1e-14)
     model = hs.SceneBuilder("free").add_model("free")
     with pytest.raises(InputError, match="no coordinate that a spring could pull"):
-        model.add_joint("air", "floating", "a", "b", spring_stiffness=1.0)
+        model.add_joint("air", "floating", "a", "b").add_spring("air", 1.0)
+    with pytest.raises(InputError, match="there is no such joint; did you mean 'air'"):
+        model.add_spring("aire", 1.0)
+    with pytest.raises(InputError, match="stiffness"):
+        model.add_spring("air", -1.0)

@@ -20,7 +20,7 @@ from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeS
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_forest, frozen
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
-from hydro_sim_core.geometry.collisions import is_by_stiffness
+from hydro_sim_core.geometry.collisions import has_idle_stiffness
 from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.roundness import is_crude, with_round_default
 from hydro_sim_core.progress import Parts, working
@@ -376,13 +376,9 @@ class _Geometries:
         proximity = self._defaults.complete(collision.proximity)
         if collision.proximity.resolution_hint is None and not self._defaults.gives_resolution:
             proximity = with_round_default(collision.shape, proximity)
-        # Whether a mesh may be filled depends on the description's own properties, before defaults.
-        key = (
-            collision.shape,
-            proximity,
-            collision.proximity.compliance is not None,
-            is_by_stiffness(collision, proximity),
-        )
+        # Whether a mesh may be filled, and has its modulus by its stiffness, is up to its own properties.
+        own = collision.proximity
+        key = collision.shape, proximity, own.compliance is not None, own.modulus is None
         twin = self._known.get(collision)
         if twin is not None and twin.proximity == proximity:
             self._made.setdefault(key, (twin.geometry, twin.is_hull))
@@ -419,13 +415,7 @@ def _warn_of_open(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) 
 
 def _warn_of_idle_stiffness(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> None:
     """Warn of compliant links with a stiffness beside a modulus of their own, as of hulls."""
-    idle = (
-        one
-        for one in colliders
-        if one.collision.proximity.point_stiffness is not None
-        and not one.geometry.is_rigid
-        and not is_by_stiffness(one.collision, one.proximity)
-    )
+    idle = (one for one in colliders if has_idle_stiffness(one.collision, one.proximity))
     for source, names in _by_description(idle, placed):
         logger.warning(
             "%s: point_stiffness acts on rigid bodies, and on compliant ones without a modulus of their own, unlike "
