@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -21,8 +22,8 @@ from hydro_sim_core.files import read_regular_file
 #: Extensions of the mesh files that ``geometry`` reads: surfaces, and tetrahedral volumes.
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
 
-#: Most folders above a description that are searched for moved files.
-_MOST_ABOVE = 6
+#: Most folders above a description, and in its package's ``meshes``, that are searched for moved files.
+_MOST_ABOVE, _MOST_FOLDERS = 6, 100
 
 #: Largest ``package.xml``, bytes.
 _MOST_MANIFEST_BYTES = 2**20
@@ -97,7 +98,8 @@ class PackageResolver:
         """A mesh file of a package that has another name or place than ``uri`` says, beside the description.
 
         Files are kept in other folders than those that they were written in. One is found where a folder above the
-        description holds the end of the URI's path, at least a folder and the file; the longest such end counts.
+        description holds the end of the URI's path, at least a folder and the file; the longest such end counts. Else
+        it is found where just one folder in the package's ``meshes`` does.
         """
         scheme, separator, rest = uri.partition("://")
         parts = Path(unquote(rest if separator else scheme)).parts
@@ -108,7 +110,20 @@ class PackageResolver:
                 path = folder.joinpath(*parts[i:])
                 if path.is_relative_to(folder) and os.path.isfile(path):
                     return path
+            beside = [folder.joinpath(*parts[i:]) for folder in self._folders_of_meshes()]
+            found = [path for path in beside if os.path.isfile(path)]
+            if len(found) == 1:
+                return found[0]
         return None
+
+    def _folders_of_meshes(self) -> list[Path]:
+        """The folders in ``meshes`` of the description's own package."""
+        meshes = self.description.parent.parent / "meshes"
+        try:
+            with os.scandir(meshes) as entries:
+                return sorted(Path(entry) for entry in islice(entries, _MOST_FOLDERS) if entry.is_dir())
+        except OSError:
+            return []
 
     def find_package(self, name: str, element: str) -> Path:
         """Folder of the package ``name``.

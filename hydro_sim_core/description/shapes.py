@@ -238,7 +238,7 @@ def _find_mesh(mesh: XmlElement, resolver: PackageResolver) -> Path:
     except InputError as error:
         is_gone = isinstance(error, MissingFile | MissingPackage)
         found = resolver.find_moved_mesh(uri) if is_gone else None
-        if found is None:
+        if found is None or mesh.document.repairs.policy == "strict":
             raise NoMesh(error.source, error.element, error.problem, error.mend) from None
         mesh.mend(error, f"took {found}", lambda: mesh.write(filename=found.as_uri()))
         return found

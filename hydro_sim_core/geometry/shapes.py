@@ -151,9 +151,10 @@ def _surface_geometry(
             if len(corners) > MANY_CORNERS:
                 diagonal = float(np.linalg.norm(np.ptp(corners, axis=0)))
                 vertices = kept_few_hull_points(corners, hull_tolerance * diagonal)
-        return convex_mesh(
-            vertices, modulus=modulus, margin=margin_of("", margin, vertices, modulus or np.inf)
-        )
+        margin = margin_of("", margin, vertices, modulus or np.inf)
+        # Slivers of a surface that is to be kept as it is may be too flat for tetrahedra.
+        with contextlib.nullcontext() if fill or shape.declare_convex else _surface_errors():
+            return convex_mesh(vertices, modulus=modulus, margin=margin)
 
 
 @contextlib.contextmanager

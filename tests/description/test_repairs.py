@@ -276,6 +276,29 @@ def test_a_mesh_is_found_where_the_end_of_its_path_is(tmp_path, uri):
         load_robot(path, repair="strict")
 
 
+def test_a_visual_mesh_in_another_folder_is_not_taken_and_refuses_nothing_where_nothing_is_repaired(tmp_path):
+    (tmp_path / "arm" / "meshes").mkdir(parents=True)
+    (tmp_path / "arm" / "urdf").mkdir()
+    (tmp_path / "arm" / "meshes" / "part.obj").write_text(SQUARE)
+    seen = visual('<mesh filename="package://other/meshes/part.obj"/>')
+    path = write_urdf(tmp_path / "arm" / "urdf", f'<link name="a">{seen}</link>')
+    assert load_robot(path, repair="strict").links[0].visuals == ()
+    assert load_robot(path).links[0].visuals[0].shape.path.name == "part.obj"
+
+
+def test_a_mesh_is_found_in_the_one_folder_of_meshes_that_has_it(tmp_path):
+    for robot in ("small", "large"):
+        (tmp_path / "arm" / "meshes" / robot / "collision").mkdir(parents=True)
+    (tmp_path / "arm" / "urdf").mkdir()
+    part = tmp_path / "arm" / "meshes" / "small" / "collision" / "part.obj"
+    part.write_text(SQUARE)
+    path = write_urdf(tmp_path / "arm" / "urdf", collision('<mesh filename="package://collision/part.obj"/>'))
+    assert load_robot(path).links[0].collisions[0].shape.path == part
+    (tmp_path / "arm" / "meshes" / "large" / "collision" / "part.obj").write_text(SQUARE)
+    with pytest.raises(InputError, match="no package 'collision'"):  # nobody knows which of the two
+        load_robot(path)
+
+
 def test_a_mesh_is_not_looked_for_at_the_root_of_the_disk_or_by_its_name_alone(tmp_path):
     (tmp_path / "part.obj").write_text(SQUARE)
     outside = tmp_path / "outside" / "part.obj"
