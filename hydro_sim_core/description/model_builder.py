@@ -316,12 +316,12 @@ class ModelBuilder:
         place = call_site(f"spring of '{joint}'")
         if text(joint, "joint", place) not in self._joints:
             raise place.error("there is no such joint", did_you_mean(joint, self._joints))
-        spring = {
-            "spring_stiffness": finite_number(stiffness, "stiffness", place, least=0.0),
-            "spring_reference": finite_number(reference, "reference", place),
-        }
         placed = self._joints[joint]
-        sprung = replace(placed.joint, **spring)
+        sprung = replace(
+            placed.joint,
+            spring_stiffness=finite_number(stiffness, "stiffness", place, least=0.0),
+            spring_reference=finite_number(reference, "reference", place),
+        )
         check_joint(sprung, place)
         self._joints[joint] = PlacedJoint(sprung, placed.place)
         return self
