@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from hydro_sim_core.description.spec import JointSpec
+from hydro_sim_core.description.spec import JointSpec, MimicSpec
 from hydro_sim_core.description.topology import PlacedJoint
 from hydro_sim_core.description.xml_source import XmlElement
 
@@ -15,7 +15,7 @@ from hydro_sim_core.description.xml_source import XmlElement
 _LEAST_ROOM = 1e-3
 
 
-def with_room(joints: Sequence[PlacedJoint]) -> list[PlacedJoint]:
+def with_room(joints: Sequence[JointSpec], placed: Mapping[str, PlacedJoint]) -> tuple[JointSpec, ...]:
     """Joints whose mimic joints leave them room to move.
 
     Other programs do not read limits of mimic joints, and files have, say, 0 to 0.8 for a joint that follows another
@@ -23,25 +23,28 @@ def with_room(joints: Sequence[PlacedJoint]) -> list[PlacedJoint]:
     through as the other goes through its own.
 
     Args:
-        joints: Joints of a file, with their elements.
+        joints: Joints of a robot, which mimic joints that move by themselves.
+        placed: The same with their elements, by name.
 
     Raises:
         InputError: There are such limits, and shall be no repairs.
     """
-    by_name = {placed.joint.name: placed.joint for placed in joints}
-    return [_with_room(placed, by_name) for placed in joints]
+    by_name = {joint.name: joint for joint in joints}
+    return tuple(
+        joint if joint.mimic is None else _with_room(joint, joint.mimic, by_name, placed[joint.name])
+        for joint in joints
+    )
 
 
-def _with_room(placed: PlacedJoint, joints: dict[str, JointSpec]) -> PlacedJoint:
-    joint, mimic = placed.joint, placed.joint.mimic
-    if mimic is None or mimic.joint not in joints:
-        return placed
+def _with_room(
+    joint: JointSpec, mimic: MimicSpec, joints: Mapping[str, JointSpec], placed: PlacedJoint
+) -> JointSpec:
     followed = joints[mimic.joint].limits
     ends = sorted((end - mimic.offset) / mimic.multiplier for end in (joint.limits.lower, joint.limits.upper))
     room = min(followed.upper, ends[1]) - max(followed.lower, ends[0])
     whole = followed.upper - followed.lower
     if not np.isfinite(room) or whole <= 0.0 or room > _LEAST_ROOM * min(whole, 1e9):
-        return placed
+        return joint
     lower, upper = sorted(mimic.multiplier * end + mimic.offset for end in (followed.lower, followed.upper))
     element = placed.place
     assert isinstance(element, XmlElement)
@@ -51,4 +54,4 @@ def _with_room(placed: PlacedJoint, joints: dict[str, JointSpec]) -> PlacedJoint
     error = limit.error(problem, "make the limits of the two joints overlap")
     words = {"lower": repr(lower), "upper": repr(upper)}
     limit.mend(error, f"took {lower:.6g} to {upper:.6g}", lambda: limit.write(**words))
-    return PlacedJoint(replace(joint, limits=replace(joint.limits, lower=lower, upper=upper)), element)
+    return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))

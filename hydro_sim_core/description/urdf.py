@@ -204,13 +204,14 @@ def _read_robot(
     model = ModelBuilder(name, place=robot, resolver=resolver)
     names = {tag: {one.text("name") or "" for one in robot.children(tag)} for tag in ("link", *JOINT_TAGS)}
     gazebo = read_gazebo(robot, names["link"], names["joint"] | names["drake:joint"])
-    joints = with_room(list(read_joints(robot, gazebo)))
+    joints = list(read_joints(robot, gazebo))
     welded = {placed.joint.child for placed in joints if placed.joint.type == "fixed"}
     _read_links(robot, model, welded, gazebo)
     for placed in joints:
         model.insert_joint(placed)
     _read_pair_laws(robot, model)
     spec = model.build(str(source))
+    spec = replace(spec, joints=with_room(spec.joints, {placed.joint.name: placed for placed in joints}))
     spec = replace(
         spec,
         drives=read_drives(robot, {joint.name: joint for joint in spec.joints}),

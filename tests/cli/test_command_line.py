@@ -55,7 +55,7 @@ def test_help_says_of_every_command_what_the_command_says():
 
 
 def test_one_kind_of_file_has_one_option_in_every_command():
-    """What a command writes goes to --out; --json is short for the report, and --save-failed is for a failure."""
+    """What a command writes goes to --out; --json is short for the report, and two say what they write."""
     options = {
         option
         for command in commands().values()
@@ -63,7 +63,7 @@ def test_one_kind_of_file_has_one_option_in_every_command():
         if param.param_type_name == "option" and re.match("FILE|DIR", param.metavar or "")
         for option in param.opts
     }
-    written = {"--out", "--json", "--save-failed"}
+    written = {"--out", "--json", "--save-failed", "--repaired"}
     assert options == written | {"--from-state", "--package-dir", "--srdf"}
 
 

@@ -177,7 +177,7 @@ def test_groups_of_strangers_end_the_reader_nowhere(tmp_path: Path) -> None:
         found(tmp_path, gripper_urdf(), nested(3000))
 
 
-def test_limits_that_exclude_each_other_are_refused(tmp_path: Path) -> None:
+def test_limits_that_exclude_each_other_are_repaired_or_refused(tmp_path: Path) -> None:
     """The knuckle goes from 0 up, and its mimic joint would have it below -0.1."""
     text = gripper_urdf().replace(
         'multiplier="-1"/><limit lower="-0.8" upper="-0.0"',
@@ -187,8 +187,10 @@ def test_limits_that_exclude_each_other_are_refused(tmp_path: Path) -> None:
     assert text != gripper_urdf()
     path = tmp_path / "hand.urdf"
     path.write_text(text)
-    with pytest.raises(InputError, match="leave no position to 'knuckle_joint'") as error:
-        hs.load_urdf(path, drives="all")
+    world = hs.load_urdf(path, drives="all")
+    assert [limit[world.joint_names.index("knuckle_joint")] for limit in world.joint_limits()] == [0.0, 0.8]
+    with pytest.raises(InputError, match="leave no room to 'knuckle_joint'") as error:
+        hs.load_urdf(path, drives="all", repair="strict")
     assert "hand.urdf" in str(error.value)
     assert "make the limits of the two joints overlap" in error.value.mend
 

@@ -224,4 +224,4 @@ def test_a_failure_leaves_nothing_behind(tmp_path):
 def test_errors_after_expansion_say_so(tmp_path):
     path = write_xacro(tmp_path, '<link name="a"><inertial><mass value="${1 - 2}"/></inertial></link>')
     with pytest.raises(InputError, match=r"link 'a', <mass>, line \d+ after xacro: mass -1 kg"):
-        load_robot(path)
+        load_robot(path, repair="strict")
