@@ -108,14 +108,23 @@ def test_its_base_is_what_the_request_says(simulation: Simulation, packages: Pat
         assert simulation.control.world.scene.spec.models[-1].base == base
 
 
+def test_what_it_says_to_other_programs_is_ignored_in_the_words_of_the_answer(simulation: Simulation) -> None:
+    text = gripper_urdf(KNUCKLE).replace("</robot>", "<gazebo><static>true</static></gazebo></robot>")
+    _, problem = simulation.refused("spawn", SpawnRequest(text=text, X_FE=FAR))
+    assert "gazebo:static" in problem
+    name, _ = simulation.spawn(SpawnRequest(text=text, X_FE=FAR, ignore=("gazebo:static",)))
+    assert name in simulation.control.world.entities.names
+
+
 def test_the_query_of_a_uri_says_what_the_standard_has_no_field_for(packages: Path) -> None:
     uri = f"package://hand_description/hand.urdf.xacro?xacro_arg=effort:=30&xacro_arg=a:=b%20c&package_dir={packages}"
-    assert queried(f"{uri}&base=fixed&srdf=/a.srdf") == {
+    assert queried(f"{uri}&base=fixed&srdf=/a.srdf&ignore=gazebo:static&ignore=drake:cable") == {
         "uri": "package://hand_description/hand.urdf.xacro",
         "xacro_args": ("effort:=30", "a:=b c"),
         "package_dirs": (str(packages),),
         "srdf": "/a.srdf",
         "base": "fixed",
+        "ignore": ("gazebo:static", "drake:cable"),
     }
     assert queried("mug")["uri"] == "mug"
     with pytest.raises(Refused, match=r"'xacro_args' in the query .* did you mean 'xacro_arg'\?"):

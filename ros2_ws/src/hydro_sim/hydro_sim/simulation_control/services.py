@@ -158,6 +158,7 @@ class ClientServices:
                 xacro_args=tuple(request.xacro_args),
                 package_dirs=tuple(request.package_dirs),
                 srdf=request.srdf,
+                ignore=tuple(request.ignore),
                 base=request.base,
                 gains=tuple(_actuator(one) for one in request.gains),
             )

@@ -33,7 +33,7 @@ _TEXT = "resource_string"
 _LONGEST_TEXT = 2**24
 Base = Literal["fixed", "floating", "kinematic"]
 _BASES = ("fixed", "floating", "kinematic")
-_QUERY = ("xacro_arg", "package_dir", "srdf", "base")
+_QUERY = ("xacro_arg", "package_dir", "srdf", "base", "ignore")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,8 @@ class SpawnRequest:
         xacro_args: Arguments of a xacro file, each ``name:=value``.
         package_dirs: Packages, or folders that hold packages, as absolute paths.
         srdf: URI of its SRDF; empty for the one that the description names, or none.
+        ignore: Words of what its description says to other programs and is ignored, as the error that refuses it names
+            them.
         base: How its root link is held; empty to float unless that is called ``world`` or nothing of it has mass.
         gains: Drives of joints, named as in the description, that do not follow from the description.
     """
@@ -65,6 +67,7 @@ class SpawnRequest:
     xacro_args: tuple[str, ...] = ()
     package_dirs: tuple[str, ...] = ()
     srdf: str = ""
+    ignore: tuple[str, ...] = ()
     base: str = ""
     gains: tuple[ActuatorSpec, ...] = ()
 
@@ -91,6 +94,7 @@ def queried(uri: str) -> dict[str, Any]:
         "package_dirs": tuple(found["package_dir"]),
         "srdf": "".join(found["srdf"][-1:]),
         "base": "".join(found["base"][-1:]),
+        "ignore": tuple(found["ignore"]),
     }
 
 
@@ -115,6 +119,7 @@ def build_spawned(base: World, request: SpawnRequest, X_WE: Array) -> World:
         base=_base(request, robot),
         pose=pose_spec(X_WE),
         drives="all",
+        ignore=request.ignore,
     )
     with refusing_resource():
         actuators = [_prefixed(one, robot, model.prefix) for one in request.gains]
@@ -178,11 +183,11 @@ def _read(request: SpawnRequest) -> RobotSpec:
     srdf = srdf_file(request.srdf, folders) if request.srdf else None
     if request.uri:
         path = robot_file(request.uri, folders)
-        if arguments and path.suffix != ".xacro":
+        if arguments and path.suffix.lower() != ".xacro":
             problem = f"{path.name} is no xacro file, and takes no arguments"
             raise Refused(Reason.RESOURCE_PARSE_ERROR, f"{problem}: leave xacro_args out")
         with refusing_resource():
-            return load_robot(path, folders, arguments, srdf=srdf)
+            return load_robot(path, folders, arguments, srdf=srdf, ignore=request.ignore)
     if not request.text:
         raise Refused(Reason.NO_RESOURCE, "give a uri or a resource_string")
     if len(request.text) > _LONGEST_TEXT:
@@ -193,7 +198,7 @@ def _read(request: SpawnRequest) -> RobotSpec:
         problem = "a description as text takes neither xacro arguments nor an SRDF"
         raise Refused(Reason.OPERATION_FAILED, f"{problem}: give the uri of a file")
     with refusing_resource():
-        return parse_robot(request.text, _TEXT, package_dirs=folders)
+        return parse_robot(request.text, _TEXT, package_dirs=folders, ignore=request.ignore)
 
 
 def _checked_folders(folders: Sequence[str]) -> list[Path]:
