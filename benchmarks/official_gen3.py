@@ -220,6 +220,8 @@ def main() -> None:
             "-p",
             f"scene:={scene}",
             "-p",
+            "wrench_topics:=['all']",
+            "-p",
             "viewer:=false",
         ]
         node = subprocess.Popen(command)

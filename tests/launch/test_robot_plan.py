@@ -36,6 +36,11 @@ def test_words_of_what_is_ignored_are_those_of_the_error():
     assert parameters_of(plan_robot(str(ARM))).robot_options.ignore == ()
 
 
+def test_repairs_may_be_refused():
+    assert parameters_of(plan_robot(str(ARM), repair="strict")).robot_options.repair == "strict"
+    assert parameters_of(plan_robot(str(ARM))).robot_options.repair == "warn"
+
+
 def test_a_file_of_a_package(tmp_path):
     (tmp_path / "arm_description" / "urdf").mkdir(parents=True)
     (tmp_path / "arm_description" / "package.xml").touch()

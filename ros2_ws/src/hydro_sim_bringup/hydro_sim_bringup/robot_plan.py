@@ -21,6 +21,7 @@ def plan_robot(
     package_dirs: str = "",
     srdf: str = "",
     ignore: str = "",
+    repair: str = "warn",
     ground: bool = True,
 ) -> dict[str, Any]:
     """Parameters of the node ``hydro_sim`` for a robot alone.
@@ -32,6 +33,7 @@ def plan_robot(
         package_dirs: Folders of packages beside those of ROS, with colons between.
         srdf: Its SRDF; empty for none.
         ignore: What in it is ignored although it changes the physics, with commas between.
+        repair: Whether what cannot be in it is refused (``strict``), or repaired with one warning or ``silent``.
         ground: Whether it stands on a ground.
 
     Raises:
@@ -57,5 +59,6 @@ def plan_robot(
         "package_dirs": folders or [""],
         "srdf": srdf,
         "ignore": [ignore],
+        "repair": repair,
         "ground": ground,
     }

@@ -21,6 +21,11 @@ ARGUMENTS = {
         "What in the file is ignored although it changes the physics, in the words of the error.",
         None,
     ),
+    "repair": (
+        "warn",
+        "What cannot be in the file: refused, or repaired with one warning or without.",
+        ("strict", "warn", "silent"),
+    ),
     "ground": ("true", "Put it on a ground.", BOOLEAN),
     "viewer": ("true", "Serve a web page that shows the robot and drives it.", BOOLEAN),
     "name": ("hydro_sim", "Name of the node.", None),
