@@ -112,10 +112,10 @@ def _try(path: Path, arguments: argparse.Namespace) -> Row:
 
 
 def _with_peers(row: Row, path: Path, arguments: argparse.Namespace) -> Row:
-    """The row with what the other programs say, if they are asked and have not said it yet."""
+    """The row with whether the other programs load it, if they are asked and have not said it yet."""
     asked = {name: loader for name, loader in PEERS.items() if arguments.peers and name not in row}
     answers = {
-        name: _in_child(loader, path, arguments.package_dirs, arguments.limit)["error"]
+        name: not _in_child(loader, path, arguments.package_dirs, arguments.limit)["error"]
         for name, loader in asked.items()
     }
     return row | answers
@@ -187,7 +187,8 @@ def _load_here(path: Path, package_dirs: Sequence[Path]) -> Row:
 
 def kind_of(problem: str) -> str:
     """What was wrong, without names and numbers."""
-    words = re.sub(r"'[^']*'|\([^)]*\)", "…", problem)
+    words = re.sub(r"^\S*/\S*: ", "", problem)
+    words = re.sub(r"'[^']*'|\([^)]*\)", "…", words)
     return re.sub(r"-?\b\d[\d.e+-]*", "…", words)
 
 
@@ -257,7 +258,7 @@ def _counts(rows: Sequence[Row]) -> dict[str, Any]:
         "slowest_warm_load_processor_s": max(map(_warm, loaded), default=None),
     }
     peers = [name for name in PEERS if rows and name in rows[0]]
-    return counts | {name: sum(not row[name] for row in rows) for name in peers}
+    return counts | {name: sum(row[name] for row in rows) for name in peers}
 
 
 def _summary(rows: Sequence[Row]) -> Iterator[str]:
