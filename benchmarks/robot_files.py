@@ -12,8 +12,10 @@ import argparse
 import json
 import logging
 import multiprocessing
+import re
 import resource
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -98,17 +100,22 @@ def _try(path: Path, arguments: argparse.Namespace) -> Row:
         return _in_child(loader, path, arguments.package_dirs, arguments.limit)
 
     first = run(_load_here)
-    row = {"file": str(path.relative_to(arguments.folder)), **first}
+    folder = f"{arguments.folder.absolute()}/"
+    row = {
+        "file": str(path.relative_to(arguments.folder)),
+        **first,
+        "error": first["error"].replace(folder, ""),
+    }
     if not first["error"] and first["load_processor_s"] > WANTED:
         row |= {key: value for key, value in run(_load_here).items() if key.startswith("load") and value}
     return row
 
 
 def _with_peers(row: Row, path: Path, arguments: argparse.Namespace) -> Row:
-    """The row with what the other programs say, if they are asked and have not said it yet."""
+    """The row with whether the other programs load it, if they are asked and have not said it yet."""
     asked = {name: loader for name, loader in PEERS.items() if arguments.peers and name not in row}
     answers = {
-        name: _in_child(loader, path, arguments.package_dirs, arguments.limit)["error"]
+        name: not _in_child(loader, path, arguments.package_dirs, arguments.limit)["error"]
         for name, loader in asked.items()
     }
     return row | answers
@@ -144,7 +151,7 @@ def _child(answer: Connection, loader: Loader, path: Path, package_dirs: Sequenc
         row = loader(path, package_dirs)
     except Exception as error:  # whatever a loader has for files that it does not take
         kind = "" if isinstance(error, hs.InputError) else f"{type(error).__name__}: "
-        row = {"error": f"{kind}{error}".replace(str(path), path.name) or kind, "load_s": None}
+        row = {"error": f"{kind}{error}" or kind, "load_s": None}
     answer.send({**row, "warnings": len(told.lines)})
 
 
@@ -167,15 +174,22 @@ def _load_here(path: Path, package_dirs: Sequence[Path]) -> Row:
     world.step(STEPS)
     if not np.isfinite(world.q).all() or not np.isfinite(world.v).all():
         raise ValueError(f"not finite after {STEPS} steps")
-    repairs = [str(one) for robot in world.scene.robots for one in getattr(robot, "repairs", ())]
+    repairs = Counter(kind_of(repair.was) for robot in world.scene.robots for repair in robot.repairs)
     steps = time.perf_counter() - begin
     return {
         "error": "",
         "load_s": round(loaded, 3),
         "load_processor_s": round(used, 3),
         "steps_s": round(steps, 3),
-        "repairs": repairs,
+        "repairs": dict(repairs),
     }
+
+
+def kind_of(problem: str) -> str:
+    """What was wrong, without names and numbers."""
+    words = re.sub(r"^\S*/\S*: ", "", problem)
+    words = re.sub(r"'[^']*'|\([^)]*\)", "…", words)
+    return re.sub(r"-?\b\d[\d.e+-]*", "…", words)
 
 
 def _processor_time() -> float:
@@ -222,9 +236,9 @@ PEER_MODULES = ("pydrake.multibody.parsing", "pydrake.multibody.plant", "pydrake
 def _table(rows: Iterable[Row]) -> Table:
     table = Table("file", "loads, or why not", "warm load, s of the processor", "by the clock, s", "repaired")
     for row in rows:
-        repairs = row.get("repairs") or []
+        repairs = (f"{count} x {kind}" for kind, count in (row.get("repairs") or {}).items())
         times = ["" if row.get(key) is None else f"{row[key]:.2f}" for key in ("load_processor_s", "load_s")]
-        table.add_row(row["file"], row["error"] or "yes", *times, str(len(repairs) or ""))
+        table.add_row(row["file"], row["error"] or "yes", *times, "\n".join(repairs))
     return table
 
 
@@ -244,7 +258,7 @@ def _counts(rows: Sequence[Row]) -> dict[str, Any]:
         "slowest_warm_load_processor_s": max(map(_warm, loaded), default=None),
     }
     peers = [name for name in PEERS if rows and name in rows[0]]
-    return counts | {name: sum(not row[name] for row in rows) for name in peers}
+    return counts | {name: sum(row[name] for row in rows) for name in peers}
 
 
 def _summary(rows: Sequence[Row]) -> Iterator[str]:

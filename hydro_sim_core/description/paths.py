@@ -99,7 +99,8 @@ class PackageResolver:
 
         Files are kept in other folders than those that they were written in. One is found where a folder above the
         description holds the end of the URI's path, at least a folder and the file; the longest such end counts. Else
-        it is found where just one folder in the package's ``meshes`` does.
+        it is found where the package's ``meshes`` or just one folder in it does, or, of several, that of the
+        description's name.
         """
         scheme, separator, rest = uri.partition("://")
         parts = Path(unquote(rest if separator else scheme)).parts
@@ -110,18 +111,23 @@ class PackageResolver:
                 path = folder.joinpath(*parts[i:])
                 if path.is_relative_to(folder) and os.path.isfile(path):
                     return path
-            beside = [folder.joinpath(*parts[i:]) for folder in self._folders_of_meshes()]
-            found = [path for path in beside if os.path.isfile(path)]
-            if len(found) == 1:
-                return found[0]
+            found = {
+                folder.name: folder.joinpath(*parts[i:])
+                for folder in self._folders_of_meshes()
+                if os.path.isfile(folder.joinpath(*parts[i:]))
+            }
+            chosen = self.description.name.partition(".")[0] if len(found) > 1 else next(iter(found), "")
+            if chosen in found:
+                return found[chosen]
         return None
 
     def _folders_of_meshes(self) -> list[Path]:
-        """The folders in ``meshes`` of the description's own package."""
+        """The folder ``meshes`` of the description's own package, and those in it."""
         meshes = self.description.parent.parent / "meshes"
         try:
             with os.scandir(meshes) as entries:
-                return sorted(Path(entry) for entry in islice(entries, _MOST_FOLDERS) if entry.is_dir())
+                inner = sorted(Path(entry) for entry in islice(entries, _MOST_FOLDERS) if entry.is_dir())
+            return [meshes, *inner]
         except OSError:
             return []
 

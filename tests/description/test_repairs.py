@@ -297,6 +297,8 @@ def test_a_mesh_is_found_in_the_one_folder_of_meshes_that_has_it(tmp_path):
     (tmp_path / "arm" / "meshes" / "large" / "collision" / "part.obj").write_text(SQUARE)
     with pytest.raises(InputError, match="no package 'collision'"):  # nobody knows which of the two
         load_robot(path)
+    namesake = path.rename(path.with_name("large.urdf"))
+    assert load_robot(namesake).links[0].collisions[0].shape.path.parts[-3] == "large"
 
 
 def test_a_mesh_is_not_looked_for_at_the_root_of_the_disk_or_by_its_name_alone(tmp_path):
