@@ -180,8 +180,13 @@ def run(
         result = run_world(
             world, duration, rate, console, not (headless or quiet), from_state, recording, page, film
         )
-    console.print(result.table())
     _save_failed_step(world, save_failed, console)
+    _tell(result, report, console)
+
+
+def _tell(result: RunReport, report: Path | None, console: Console) -> None:
+    """Print and write what came of a run, and raise if it failed."""
+    console.print(result.table())
     if report is not None:
         output.write_json(report, result.as_dict())
     if result.error is not None:
