@@ -167,7 +167,7 @@ class _Told(logging.Handler):
 def _load_here(path: Path, package_dirs: Sequence[Path]) -> Row:
     processor = _processor_time()
     begin = time.perf_counter()
-    world = hs.load_urdf(path, package_dirs, drives="all")
+    world, ignored = _loaded(path, package_dirs)
     loaded = time.perf_counter() - begin
     used = _processor_time() - processor
     begin = time.perf_counter()
@@ -182,7 +182,20 @@ def _load_here(path: Path, package_dirs: Sequence[Path]) -> Row:
         "load_processor_s": round(used, 3),
         "steps_s": round(steps, 3),
         "repairs": dict(repairs),
+        "ignored": ignored,
     }
+
+
+def _loaded(path: Path, package_dirs: Sequence[Path]) -> tuple[hs.World, list[str]]:
+    """The world of a robot, and the words of what is ignored, which are those of the error that refuses it without."""
+    try:
+        return hs.load_urdf(path, package_dirs, drives="all"), []
+    except hs.InputError as error:
+        told = re.search(r"--ignore (\S+)", error.mend)
+        if told is None:
+            raise
+        words = told[1].split(",")
+        return hs.load_urdf(path, package_dirs, drives="all", ignore=words), words
 
 
 def kind_of(problem: str) -> str:
@@ -254,6 +267,7 @@ def _counts(rows: Sequence[Row]) -> dict[str, Any]:
         "load": len(loaded),
         "load_within_wanted": sum(_warm(row) <= WANTED for row in loaded),
         "repaired": sum(bool(row["repairs"]) for row in loaded),
+        "load_with_words_to_ignore": sum(bool(row["ignored"]) for row in loaded),
         "slowest_warm_load_s": max((row["load_s"] for row in loaded), default=None),
         "slowest_warm_load_processor_s": max(map(_warm, loaded), default=None),
     }
@@ -265,7 +279,7 @@ def _summary(rows: Sequence[Row]) -> Iterator[str]:
     counts = _counts(rows)
     yield (
         f"{counts['load']} of {counts['files']} load, {counts['load_within_wanted']} of them within {WANTED:g} s, "
-        f"{counts['repaired']} of them repaired"
+        f"{counts['repaired']} of them repaired, {counts['load_with_words_to_ignore']} with what is to be ignored"
     )
     for name in PEERS:
         if name in counts:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import math
 import multiprocessing
 import time
 from collections.abc import Iterator
@@ -28,21 +27,11 @@ from rich.table import Table
 
 import hydro_sim_core as hs
 from hydro_sim_core.description.repaired_file import repaired_urdf
-from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.experiments.robot_trial import try_robot
+from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import RobotOptions, open_world
 
 LIST = Path(__file__).with_name("robot_list.yaml")
-#: How long home is held, s.
-HOLD = 10.0
-#: Period in which a motion is commanded and watched, s; how long drives have to arrive after its end, s.
-PERIOD, ARRIVAL = 0.01, 0.5
-#: Motion of each joint, rad or m, and how much of the room to a limit and of the speed limit it takes at most.
-WAY = {"rad": 0.3, "m": 0.05}
-ROOM, SPEED = 0.5, 0.5
-#: Most directions that are tried.
-DRAWS = 50
-#: How long a gripper has for each way, s, and with how much of its largest force it goes.
-GRIP, EFFORT = 2.0, 0.5
 #: Least scale of bias forces, N m or N.
 LEAST = 1e-9
 #: States at which the dynamics are compared.
@@ -61,8 +50,6 @@ class Robot:
     arguments: dict[str, Any] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    srdf: str | None = None
-    base: str = "fixed"
     at: dict[str, float] = field(default_factory=dict)
 
 
@@ -123,9 +110,10 @@ def _measured(robot: Robot, sources: dict[str, str]) -> Row:
     packages = _package_dirs(path, [Path(sources[name]) for name in (robot.source, *robot.packages)])
     given = tuple(f"{name}:={_as_xacro(value)}" for name, value in robot.arguments.items())
     began = time.perf_counter()
-    srdf = None if robot.srdf is None else Path(sources[robot.source]) / robot.srdf
-    options = RobotOptions(packages, given, srdf, ground=True, ignore=robot.ignore)
-    world = open_world(str(path), options, _values(robot))
+    options = RobotOptions(packages, given, ground=True, ignore=robot.ignore)
+    world = open_world(
+        str(path), options, {f"models.0.positions.{joint}": value for joint, value in robot.at.items()}
+    )
     loaded = time.perf_counter() - began
     (spec,) = world.scene.robots
     row: Row = {
@@ -135,11 +123,7 @@ def _measured(robot: Robot, sources: dict[str, str]) -> Row:
         "repairs": [str(repair) for repair in spec.repairs],
         "dynamics": _dynamics(world, packages, robot.arguments),
     }
-    own = {link.name for link in spec.links}
-    row |= _hold(world, own)
-    row |= _follow(world)
-    row["grippers"] = {name: _grip(world, name) for name in world.gripper_names}
-    return row
+    return row | try_robot(world)
 
 
 def _package_dirs(path: Path, roots: list[Path]) -> tuple[Path, ...]:
@@ -152,115 +136,7 @@ def _as_xacro(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _values(robot: Robot) -> dict[str, Any]:
-    values: dict[str, Any] = {f"models.0.positions.{joint}": value for joint, value in robot.at.items()}
-    return values | ({"models.0.base": robot.base} if robot.base != "fixed" else {})
-
-
-# --- what it does
-
-
-def _hold(world: World, own: set[str]) -> Row:
-    """Hold home: largest deviation (rad or m) and force (N) between two links of the robot, and time of a step."""
-    start, way, inner = world.q.copy(), 0.0, 0.0
-    began, period = time.process_time(), round(PERIOD / world.time_step)
-    for _ in range(round(HOLD / PERIOD)):
-        world.step(period)
-        way = max(way, float(np.abs(world.q - start).max(initial=0.0)))
-        forces = [
-            float(np.linalg.norm(patch.force_on_b))
-            for patch in world.contacts
-            if {patch.name_a, patch.name_b} <= own
-        ]
-        inner = max([inner, *forces])
-    step = (time.process_time() - began) / (period * round(HOLD / PERIOD))
-    return {"hold": way, "inner_force": inner, "step": step}
-
-
-def _follow(world: World) -> Row:
-    """Move all joints at once along a polynomial of fifth order; deviation from the goal at its end, rad or m."""
-    index = {name: i for i, name in enumerate(world.joint_names)}
-    positions = world.joint_positions()
-    ways = _free_ways(world)
-    speeds = world.joint_velocity_limits()
-    duration = 2.0
-    for name, way in ways.items():
-        if math.isfinite(speeds[index[name]]) and speeds[index[name]] > 0.0:
-            duration = max(duration, 15.0 / 8.0 * abs(way) / (SPEED * speeds[index[name]]))
-    period = round(PERIOD / world.time_step)
-    for i in range(round((duration + ARRIVAL) / PERIOD)):
-        s = min((i + 1) * PERIOD / duration, 1.0)
-        along, rate = s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2 / duration
-        world.command_joints(
-            {
-                name: JointCommand(positions[index[name]] + along * way, rate * way)
-                for name, way in ways.items()
-            }
-        )
-        world.step(period)
-    errors = {
-        name: float((world.joint_positions() - positions)[index[name]]) - way for name, way in ways.items()
-    }
-    worst = max(errors, key=lambda name: abs(errors[name]), default=None)
-    return {
-        "moved_joints": len(ways),
-        "goal_error": abs(errors[worst]) if worst else None,
-        "worst_joint": worst,
-    }
-
-
-def _free_ways(world: World) -> dict[str, float]:
-    """How far each driven joint goes, rad or m: of directions drawn at random the first in which nothing touches."""
-    grips = {joint for name in world.gripper_names for joint in world.gripper_joints(name)}
-    driven = [name for name, drive in world.drives.items() if drive.mode == "position" and name not in grips]
-    joints = {joint.name: joint for robot in world.scene.robots for joint in robot.joints}
-    positions = dict(zip(world.joint_names, world.joint_positions().tolist(), strict=True))
-    ends = zip(world.joint_names, *(limits.tolist() for limits in world.joint_limits()), strict=True)
-    room = {
-        name: tuple(np.clip([lower - positions[name], upper - positions[name]], -math.pi, math.pi))
-        for name, lower, upper in ends
-    }
-    generator = np.random.default_rng(1)
-    least: tuple[int, dict[str, float]] | None = None
-    for _ in range(DRAWS):
-        ways = {}
-        for name in driven:
-            sides = [end for end in room[name] if abs(end) > ROOM * max(map(abs, room[name]))]
-            end = sides[generator.integers(len(sides))]
-            most = WAY[joints[name].traits.coordinates[0].unit]
-            ways[name] = math.copysign(min(most, ROOM * abs(end)), end)
-        touching = _touching(world, {name: positions[name] + way for name, way in ways.items()}, positions)
-        if least is None or touching < least[0]:
-            least = touching, ways
-        if touching == 0:
-            break
-    assert least is not None
-    return least[1]
-
-
-def _touching(world: World, goal: dict[str, float], start: dict[str, float]) -> int:
-    """Number of places on a straight way at which something touches."""
-    probe, count = world.copy(), 0
-    for part in np.linspace(0.1, 1.0, 10):
-        probe.set_joint_positions({name: start[name] + part * (q - start[name]) for name, q in goal.items()})
-        probe.step()
-        count += bool(probe.contacts)
-    return count
-
-
-def _grip(world: World, name: str) -> Row:
-    """Close and open a gripper: the part of its way that it goes."""
-    gripper = next(one for one in world.scene.grippers if one.name == name)
-    closes = next(iter(gripper.joints.values()))
-    i = world.joint_names.index(world.gripper_joints(name)[0])
-    lower, upper = (float(limits[i]) for limits in world.joint_limits())
-    ends = (upper, lower) if closes > 0 else (lower, upper)
-    places = []
-    for end in ends:
-        world.set_gripper(name, position=end, max_force=EFFORT * gripper.max_force)
-        world.step(round(GRIP / world.time_step))
-        places.append(float(world.joint_positions()[i]))
-    return {"way": abs(places[0] - places[1]) / (upper - lower)}
+# --- dynamics
 
 
 def _dynamics(world: World, packages: tuple[Path, ...], arguments: dict[str, Any]) -> float:
@@ -356,14 +232,14 @@ def _table(rows: list[Row]) -> Table:
             f"{1e3 * row['hold']:.3g}",
             f"{row['inner_force']:.3g}",
             "" if goal is None else f"{1e3 * goal:.3g}",
-            ", ".join(f"{name} {100 * grip['way']:.0f} %" for name, grip in row["grippers"].items()),
+            ", ".join(f"{name} {100 * way:.0f} %" for name, way in row["grippers"].items()),
         )
     return table
 
 
 def _counts(rows: list[Row]) -> dict[str, int]:
     loaded = [row for row in rows if not row["error"]]
-    grippers = [grip for row in loaded for grip in row["grippers"].values()]
+    grippers = [way for row in loaded for way in row["grippers"].values()]
     return {
         "robots": len(rows),
         "load": len(loaded),
@@ -372,7 +248,7 @@ def _counts(rows: list[Row]) -> dict[str, int]:
         "no_force_inside": sum(row["inner_force"] == 0.0 for row in loaded),
         "goal_within_1_mrad": sum((row["goal_error"] or 0.0) <= 1e-3 for row in loaded),
         "grippers": len(grippers),
-        "grippers_that_go_half_their_way": sum(grip["way"] >= 0.5 for grip in grippers),
+        "grippers_that_go_half_their_way": sum(way >= 0.5 for way in grippers),
     }
 
 
