@@ -97,6 +97,18 @@ def test_a_slide_without_ends_makes_no_drive_absurdly_stiff(tmp_path):
     assert world.q[0] == pytest.approx(0.5, abs=1e-3)
 
 
+@pytest.mark.parametrize("velocity", ["0", "0.0", "-1"])
+def test_a_velocity_of_0_is_no_limit(tmp_path, velocity):
+    """Files of robots that move have it, as they have an effort of 0."""
+    path = arm_file(tmp_path, slide_ends='lower="0" upper="0.1"')
+    path.write_text(path.read_text().replace('velocity="2"', f'velocity="{velocity}"'))
+    world = load_urdf(path, drives="all", repair="silent")
+    assert np.isinf(world.joint_velocity_limits()).all()
+    world.set_command({"turn": 0.5}, "position")
+    world.step(600)
+    assert world.q[0] == pytest.approx(0.5, abs=1e-3)
+
+
 @pytest.mark.parametrize("target", [-0.9, 0.3, 1.9])
 def test_a_spring_holds_no_joint_far_from_its_goal(tmp_path, target):
     spring = '<dynamics spring_stiffness="10" spring_reference="0.5"/>'
