@@ -89,7 +89,7 @@ def arm_file(tmp_path, spring="", slide_ends=""):
 
 
 def test_a_slide_without_ends_makes_no_drive_absurdly_stiff(tmp_path):
-    """Its repair puts the ends 10 km away, where the load would have an inertia of 1e8 kg m^2; it is looked at nearer."""
+    """Its repair puts the ends 10 km away, where the load would have an inertia of 1e8 kg m^2."""
     world = load_urdf(arm_file(tmp_path), drives="all", repair="silent")
     assert world.drives["turn"].kp <= (0.02 + np.pi**2) * 30.0**2
     world.set_command({"turn": 0.5}, "position")
