@@ -75,6 +75,9 @@ def check(
     report = files_to_write(out, overwrite, {"report": REPORT}, json, repaired).get("report")
     if repaired is not None and Path(scene).suffix.lower() not in ROBOT_SUFFIXES:
         raise InputError(scene, "--repaired", "for robot files only", "check the URDF files of its models")
+    if repaired is not None and setting:
+        problem = "changes the scene, and --repaired writes what the robot's file says"
+        raise InputError(scene, "--set", problem, "leave one of the two out")
     console = output.make_console(report)
     world = opened(scene, package_dir, xacro_arg, srdf, setting, console, repair=repair, ignore=ignore)
     print_world(world, console, None if everything else _MOST_ROWS)

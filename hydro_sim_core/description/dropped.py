@@ -19,7 +19,9 @@ _MOST_TOLD = 3
 
 
 def checked_words(source: object, ignore: object) -> tuple[str, ...] | None:
-    """Words to be ignored, each once; None for whatever there is.
+    """Words to be ignored, each once; None for whatever there is. Several may be one text, with commas between.
+
+    Errors write them so for the command line, and that is copied to where lists are given, too.
 
     Raises:
         InputError: They are no list of words.
@@ -32,7 +34,7 @@ def checked_words(source: object, ignore: object) -> tuple[str, ...] | None:
     if not is_listing:
         mend = "give a list of words, such as ['gazebo:joint']"
         raise InputError(source, "ignore", f"{excerpt(ignore)} does not fit", mend)
-    return tuple(dict.fromkeys(ignore))  # type: ignore[call-overload]
+    return tuple(dict.fromkeys(word for one in ignore for word in one.split(",") if word))  # type: ignore[attr-defined]
 
 
 def settle_dropped(document: XmlDocument, ignore: Sequence[str] | None) -> None:

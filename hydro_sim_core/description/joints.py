@@ -174,7 +174,8 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
     return LimitSpec(
         lower=lower,
         upper=upper,
-        velocity=_read_bound(limit, "velocity"),
+        # Files write 0 where they know no speed, as a joint that never moves would be fixed.
+        velocity=_read_bound(limit, "velocity") or np.inf,
         effort=_read_bound(limit, "effort"),
         stiffness=None if limit.text("hydro:stiffness") is None else limit.positive("hydro:stiffness"),
     )

@@ -11,7 +11,7 @@ from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.paths import as_path
+from hydro_sim_core.description.paths import absolute, as_path
 from hydro_sim_core.description.repair import Policy
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import start_positions_of
@@ -91,15 +91,28 @@ def scene_of_robot(
 ) -> LoadedScene:
     """The scene of which ``load_urdf`` makes a world; same arguments and errors."""
     robot = load_robot(path, package_dirs, xacro_args, srdf=srdf, repair=repair, ignore=ignore)
+    source = absolute(Path(path))
+    # Everything that the file was read with, as a scene beside it would say it: ``with_`` may read it again.
     model = ModelSpec(
         name=robot.name,
-        urdf=str(path),
+        urdf=source.name,
+        package_dirs=tuple(_beside(source, folder) for folder in package_dirs),
+        xacro_args={name: _as_written(value) for name, value in (xacro_args or {}).items()},
         base="fixed" if fixed_base else "floating",
         drives=drives,
         repair=repair,
         ignore=tuple(ignore),
-        srdf=None if srdf is None else str(srdf),
+        srdf=None if srdf is None else _beside(source, srdf),
     )
     spec = SceneSpec(name=robot.name, models=(model,))
-    start = start_positions_of(model, robot, "models.0.positions", Path(path))
-    return LoadedScene(spec, (robot,), (start,), (), source=Path(path))
+    start = start_positions_of(model, robot, "models.0.positions", source)
+    return LoadedScene(spec, (robot,), (start,), (), source)
+
+
+def _beside(source: Path, path: str | os.PathLike[str]) -> str:
+    """A path as a scene file in the folder of ``source`` names it."""
+    return os.path.relpath(absolute(Path(path)), source.parent)
+
+
+def _as_written(value: object) -> str | bool | int | float:
+    return value if isinstance(value, str | bool | int | float) else str(value)

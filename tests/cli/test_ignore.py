@@ -69,6 +69,7 @@ def test_programs_say_it_too(here):
     with pytest.raises(hs.InputError, match="is a tendon"):
         built.with_({"models.ball.ignore": ["gazebo:joint"]})
     open_world("ball.urdf", RobotOptions(ignore=words))
+    hs.load_urdf("ball.urdf", ignore=["gazebo:joint,cable"])  # as the flag of the error has them
 
 
 def test_a_scene_says_itself_what_its_models_ignore():

@@ -11,6 +11,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.description import LoadedScene, load_scene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.loading import scene_of_robot
 
 SCENE = Path(__file__).parents[2] / "config" / "scenes" / "spatula_slip.yaml"
 
@@ -129,6 +130,38 @@ def test_a_description_is_read_again_with_other_arguments(scene: LoadedScene) ->
     higher = scene.with_({"models.stand.xacro_args.height": 0.8})
     assert higher.robots[0] is not scene.robots[0]
     assert higher.robots[1] is scene.robots[1]
+
+
+def test_a_lone_robot_is_read_again_with_all_that_it_was_read_with(tmp_path, monkeypatch) -> None:
+    """Its arguments, packages, SRDF and words to ignore, and its path from where it was named."""
+    robot = tmp_path / "robots" / "arm.urdf.xacro"
+    for folder in (robot.parent, tmp_path / "packages" / "other"):
+        folder.mkdir(parents=True)
+    (tmp_path / "packages" / "other" / "mass.xacro").write_text(
+        '<robot xmlns:xacro="http://ros.org/wiki/xacro"><xacro:property name="mass" value="$(arg mass)"/></robot>'
+    )
+    robot.write_text(
+        '<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arg name="mass" default="1"/>'
+        '<xacro:include filename="$(find other)/mass.xacro"/><link name="arm"><inertial><mass value="${mass}"/>'
+        '<inertia ixx="1" iyy="1" izz="1"/></inertial></link><gazebo><static>true</static></gazebo></robot>'
+    )
+    (tmp_path / "arm.srdf").write_text(
+        '<robot name="arm"><group name="all"><link name="arm"/></group></robot>'
+    )
+    monkeypatch.chdir(tmp_path)
+    scene = scene_of_robot(
+        "robots/arm.urdf.xacro",
+        ["packages"],
+        xacro_args={"mass": 5},
+        srdf="arm.srdf",
+        ignore=["gazebo:static"],
+    )
+    monkeypatch.chdir(robot.parent)
+    changed = scene.with_({"models.arm.prefix": "left_"})
+    (link,) = changed.robots[0].links
+    assert (link.name, link.inertial.mass) == ("left_arm", 5.0)
+    other = scene.with_({"models.arm.xacro_args.mass": 7})
+    assert other.robots[0].links[0].inertial.mass == 7.0
 
 
 def test_a_sweep_is_a_loop(scene: LoadedScene) -> None:

@@ -74,6 +74,50 @@ def test_dry_friction_holds_no_joint_far_from_its_goal(tmp_path):
     assert 1e-4 < abs(world.q[6] - target) < 5.1e-4
 
 
+def arm_file(tmp_path, spring="", slide_ends=""):
+    """A joint that turns a slide of 1 kg."""
+    inertial = '<inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial>'
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        f'<robot name="arm"><link name="base"/><link name="arm">{inertial}</link><link name="slide">{inertial}</link>'
+        '<joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>'
+        f'<limit lower="-1" upper="2" effort="50" velocity="2"/>{spring}</joint>'
+        '<joint name="push" type="prismatic"><parent link="arm"/><child link="slide"/><axis xyz="1 0 0"/>'
+        f'<limit {slide_ends} effort="50" velocity="2"/></joint></robot>'
+    )
+    return path
+
+
+def test_a_slide_without_ends_makes_no_drive_absurdly_stiff(tmp_path):
+    """Its repair puts the ends 10 km away, where the load would have an inertia of 1e8 kg m^2."""
+    world = load_urdf(arm_file(tmp_path), drives="all", repair="silent")
+    assert world.drives["turn"].kp <= (0.02 + np.pi**2) * 30.0**2
+    world.set_command({"turn": 0.5}, "position")
+    world.step(1500)
+    assert world.q[0] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("velocity", ["0", "0.0", "-1"])
+def test_a_velocity_of_0_is_no_limit(tmp_path, velocity):
+    """Files of robots that move have it, as they have an effort of 0."""
+    path = arm_file(tmp_path, slide_ends='lower="0" upper="0.1"')
+    path.write_text(path.read_text().replace('velocity="2"', f'velocity="{velocity}"'))
+    world = load_urdf(path, drives="all", repair="silent")
+    assert np.isinf(world.joint_velocity_limits()).all()
+    world.set_command({"turn": 0.5}, "position")
+    world.step(600)
+    assert world.q[0] == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("target", [-0.9, 0.3, 1.9])
+def test_a_spring_holds_no_joint_far_from_its_goal(tmp_path, target):
+    spring = '<dynamics spring_stiffness="10" spring_reference="0.5"/>'
+    world = load_urdf(arm_file(tmp_path, spring, 'lower="0" upper="0.1"'), drives="all")
+    world.set_command({"turn": target}, "position")
+    world.step(3000)
+    assert world.q[0] == pytest.approx(target, abs=6e-4)
+
+
 @pytest.mark.parametrize(("ros2_control", "model"), [(False, {}), (True, {"drives": "none"})])
 def test_without_a_description_or_where_it_does_not_count_joints_are_free(tmp_path, ros2_control, model):
     assert drift(scene_of_arm(tmp_path, ros2_control, **model)) > 1e-2

@@ -67,6 +67,29 @@ def reacher(time_step=1e-3, height=0.6, **options):
 # --- closed forms
 
 
+def test_what_gravity_does_not_pull_weighs_nothing_in_joints(tmp_path):
+    """An arm of 1 kg carries a hand of 2 kg that a file takes out of gravity: at rest as before the first step."""
+    inertia = '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>'
+    mass = f'<inertial><origin xyz="0.2 0 0"/><mass value="{{}}"/>{inertia}</inertial>'
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        f'<robot name="arm"><link name="base"/><link name="arm">{mass.format(1)}</link>'
+        f'<link name="hand">{mass.format(2)}</link>'
+        '<joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>'
+        '<limit lower="-2" upper="2" effort="50" velocity="2"/></joint>'
+        '<joint name="flange" type="fixed"><origin xyz="0.3 0 0"/><parent link="arm"/><child link="hand"/></joint>'
+        '<gazebo reference="hand"><turnGravityOff>true</turnGravityOff></gazebo></robot>'
+    )
+    world = hs.load_urdf(path, drives="all")
+    for _ in range(2):
+        np.testing.assert_allclose(world.joint_wrench("flange"), 0.0, atol=1e-9)
+        np.testing.assert_allclose(world.joint_wrench("turn"), [0, 0.2 * G, 0, 0, 0, -G], atol=1e-9)
+        world.step(3)
+    falls = hs.load_urdf(path, fixed_base=False, drives="none")
+    falls.step(5)
+    np.testing.assert_allclose(falls.joint_wrench("arm_base"), 0.0, atol=1e-9)
+
+
 def test_a_hanging_mass_reads_its_weight_at_its_lever():
     """Force and moment about the joint, in the axes of the child, after steps as before the first."""
     world = hanging(rpy=(0.3, 0.5, -0.2))

@@ -189,6 +189,9 @@ def test_check_refuses_a_faulty_file_where_it_shall_and_a_scene_has_no_repaired_
     line = refused(call("check", tmp_path / "arm.urdf", "--repair", "strict"))
     assert "joint 'b', <limit>, line 8: lower limit 3 is above upper limit -3" in line
     assert "for robot files only" in refused(call("check", "drop_box", "--repaired", tmp_path / "x.urdf"))
+    changed = "--set", "models.0.prefix=left_", "--repaired", tmp_path / "x.urdf"
+    assert "leave one of the two out" in refused(call("check", tmp_path / "arm.urdf", *changed))
+    assert not (tmp_path / "x.urdf").exists()
     (tmp_path / "x.urdf").touch()
     assert "exists already" in refused(
         call("check", tmp_path / "arm.urdf", "--repaired", tmp_path / "x.urdf")

@@ -145,6 +145,8 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
         # Index -1: what stands in the world falls upwards, seen from what falls freely.
         still = np.concatenate([np.zeros(3), -self._built.model.tree.gravity])
         A = np.vstack([posture.body_accelerations(v, a), still])[body]
+        # What gravity does not pull does not fall, so that only its acceleration in the world takes a force.
+        A[masses.is_weightless, 3:] -= still[3:]
         V = np.vstack([posture.body_velocities(v), np.zeros(6)])[body]
         R_WL, w, turn = X_WL[:, :3, :3], V[:, :3], A[:, :3]
         p_WCo = X_WL[:, :3, 3] + np.einsum("lij,lj->li", R_WL, masses.p_LCo)
@@ -197,23 +199,26 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
 
     @cached_property
     def _masses(self) -> _Masses:
-        given = {link.name: link.inertial for robot in self.scene.robots for link in robot.links}
-        inertials = [given[name] for name in self.frame_names]
+        given = {link.name: link for robot in self.scene.robots for link in robot.links}
+        links = [given[name] for name in self.frame_names]
+        inertials = [link.inertial for link in links]
         return _Masses(
             mass=np.array([0.0 if one is None else one.mass for one in inertials]),
             p_LCo=np.array([np.zeros(3) if one is None else one.p_LCo for one in inertials]).reshape(-1, 3),
             I_LCo=np.array([np.zeros((3, 3)) if one is None else one.I_LCo for one in inertials]).reshape(
                 -1, 3, 3
             ),
+            is_weightless=np.array([not link.has_weight for link in links], dtype=bool),
         )
 
 
 class _Masses(NamedTuple):
-    """Mass (kg), centre (m) and inertia about it (kg m^2) of every link, in its frame."""
+    """Mass (kg), centre (m) and inertia about it (kg m^2) of every link, in its frame; which gravity does not pull."""
 
     mass: Array
     p_LCo: Array
     I_LCo: Array
+    is_weightless: NDArray[np.bool_]
 
 
 def _cross(a: Array, b: Array) -> Array:
