@@ -185,10 +185,6 @@ def _read_bound(limit: XmlElement, attribute: str) -> float:
     """A bound of at least 0; infinite where there is none, or what other readers need there for none."""
     try:
         bound = limit.non_negative(attribute, default=np.inf)
-        if attribute == "velocity" and bound == 0.0:
-            raise limit.error(
-                "velocity=0 lets the joint never move", "write its largest speed, or leave it out"
-            )
         return bound if bound < UNBOUNDED else np.inf
     except InputError as error:
         limit.number(attribute)  # what is no number has no repair

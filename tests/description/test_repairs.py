@@ -91,10 +91,6 @@ REPAIRED = {
         [A, B, HINGE.replace('velocity="2"', 'velocity="-1"')],
         "joint 'hinge', <limit>, line 4", "took none", lambda robot: robot.joints[0].limits.velocity, np.inf,
     ),
-    "velocity of zero": (
-        [A, B, HINGE.replace('velocity="2"', 'velocity="0"')],
-        "joint 'hinge', <limit>, line 4", "took none", lambda robot: robot.joints[0].limits.velocity, np.inf,
-    ),
     "effort below zero": (
         [A, B, HINGE.replace('effort="5"', 'effort="-1"')],
         "joint 'hinge', <limit>, line 4", "took none", lambda robot: robot.joints[0].limits.effort, np.inf,
