@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from hydro_sim_core.description.limits import RANGES
 from hydro_sim_core.description.spec import ProximitySpec
 from hydro_sim_core.description.xml_source import XmlElement, tag_of
 from hydro_sim_core.errors import shortened
@@ -201,7 +202,9 @@ def contact_of(said: Mapping[str, XmlElement]) -> ProximitySpec:
     Raises:
         InputError: A value is malformed.
     """
-    friction = [_non_negative(said[tag]) for tag in ("mu", "mu1", "mu2") if tag in said]
+    # Files write numbers such as 1e14 for what never slips.
+    most = RANGES["mu_dynamic"].most
+    friction = [min(_non_negative(said[tag]), most) for tag in ("mu", "mu1", "mu2") if tag in said]
     if friction and max(friction) != min(friction):
         last = next(said[tag] for tag in ("mu2", "mu1") if tag in said)
         problem = f"friction {friction[0]:g} one way and {friction[-1]:g} across, where it is the same both ways here"

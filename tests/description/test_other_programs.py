@@ -56,6 +56,12 @@ def test_friction_and_stiffness_of_gazebo(mu: float, kp: float, kd: float) -> No
     assert root.collisions[0].proximity.mu_dynamic is None
 
 
+def test_friction_without_end_is_as_much_as_there_may_be() -> None:
+    """Files write 1e14 for wheels and feet that never slip."""
+    _, moving = of_gazebo("<mu1>1e14</mu1><mu2>1e15</mu2>").links
+    assert moving.collisions[0].proximity.mu_dynamic == 1e6
+
+
 def test_a_geometry_s_own_properties_outrank_gazebo_s_and_these_bullet_s() -> None:
     own = (
         "<drake:proximity_properties><drake:mu_dynamic value='0.3'/><drake:hydroelastic_modulus value='1e6'/>"
