@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from hydro_sim_core.description.described_drives import driven_joints
+from hydro_sim_core.description.joints import FAR
 from hydro_sim_core.description.scene import SceneSpec
 from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.description.spec import Array, EndEffectorSpec, JointSpec, RobotSpec
@@ -78,9 +79,15 @@ def _driving_joints(robot: RobotSpec, driven: set[str]) -> list[tuple[JointSpec,
         for joint in robot.joints
         if joint.name in driven
         and 0.0 < joint.limits.effort < math.inf
-        and math.isfinite(joint.limits.upper - joint.limits.lower)
+        and _has_ends(robot, joint)
         and (joint.name in effectors or (joint.name in mimicked and _is_linkage(robot, joint)))
     ]
+
+
+def _has_ends(robot: RobotSpec, driving: JointSpec) -> bool:
+    """Whether a joint, or what mimics it, has ends; those far away are of slides whose file gives none."""
+    lower, upper = _range(robot, driving)
+    return upper - lower < FAR
 
 
 def _is_linkage(robot: RobotSpec, driving: JointSpec) -> bool:

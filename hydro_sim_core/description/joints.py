@@ -20,11 +20,11 @@ from hydro_sim_core.errors import InputError
 
 JOINT_TAGS = ("joint", "drake:joint")
 #: Ends of a prismatic joint whose file gives none, m: URDF has no such joint without ends.
-_FAR = 1e4
-_FAR_LIMITS = {"lower": repr(-_FAR), "upper": repr(_FAR)}
+FAR = 1e4
+_FAR_LIMITS = {"lower": repr(-FAR), "upper": repr(FAR)}
 #: Effort or velocity that stands for none, as URDF readers need some.
 UNBOUNDED = 1e9
-_FAR_IN_WORDS = f"took {-_FAR:g} m and {_FAR:g} m"
+_FAR_IN_WORDS = f"took {-FAR:g} m and {FAR:g} m"
 #: Limits that planners and controllers keep to, and nothing that moves.
 _OF_CONTROLLERS = ("acceleration", "deceleration", "jerk", "drake:acceleration", "drake:jerk")
 #: What Drake's gains of a drive change, and their mend.
@@ -151,12 +151,12 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
             error = element.error(f"a {kind.name} joint without <limit>", "add <limit lower=… upper=…>")
             unbounded = {"effort": repr(UNBOUNDED), "velocity": repr(UNBOUNDED)}
             element.mend(error, _FAR_IN_WORDS, lambda: element.add("limit", **_FAR_LIMITS, **unbounded))
-        return LimitSpec(-_FAR, _FAR) if needed else LimitSpec()
+        return LimitSpec(-FAR, FAR) if needed else LimitSpec()
     ends = [limit.text(name) is not None for name in ("lower", "upper")]
     if needed and not any(ends):
         error = limit.error(f"a {kind.name} joint without lower and upper limits", "add lower=… and upper=…")
         limit.mend(error, _FAR_IN_WORDS, lambda: limit.write(**_FAR_LIMITS))
-    lower, upper = (-_FAR, _FAR) if needed else (-np.inf, np.inf)
+    lower, upper = (-FAR, FAR) if needed else (-np.inf, np.inf)
     if kind.ends != "none" and any(ends):
         # URDF: a limit that is not given is 0.
         lower, upper = limit.number("lower", default=0.0), limit.number("upper", default=0.0)

@@ -7,12 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from hydro_sim_core.description.joints import UNBOUNDED
 from hydro_sim_core.description.spec import JointSpec, MimicSpec
 from hydro_sim_core.description.topology import PlacedJoint
 from hydro_sim_core.description.xml_source import XmlElement
 
 #: Part of its range that the limits of the mimic joint have to leave to a joint.
 _LEAST_ROOM = 1e-3
+#: Range of a joint without ends, rad or m; also of slides whose ends are far away because their file gives none.
+_LARGEST_RANGE = 10.0
 
 
 def with_room(joints: Sequence[JointSpec], placed: Mapping[str, PlacedJoint]) -> tuple[JointSpec, ...]:
@@ -43,9 +46,12 @@ def _with_room(
     ends = sorted((end - mimic.offset) / mimic.multiplier for end in (joint.limits.lower, joint.limits.upper))
     room = min(followed.upper, ends[1]) - max(followed.lower, ends[0])
     whole = followed.upper - followed.lower
-    if not np.isfinite(room) or whole <= 0.0 or room > _LEAST_ROOM * min(whole, 1e9):
+    if not np.isfinite(room) or whole <= 0.0 or room > _LEAST_ROOM * min(whole, _LARGEST_RANGE):
         return joint
-    lower, upper = sorted(mimic.multiplier * end + mimic.offset for end in (followed.lower, followed.upper))
+    ends = [
+        min(max(end, -UNBOUNDED), UNBOUNDED) for end in (followed.lower, followed.upper)
+    ]  # as files write none
+    lower, upper = sorted(mimic.multiplier * end + mimic.offset for end in ends)
     element = placed.place
     assert isinstance(element, XmlElement)
     limit = element.child("limit") or element

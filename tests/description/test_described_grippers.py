@@ -84,6 +84,13 @@ def test_it_closes_where_its_ends_meet(tmp_path: Path) -> None:
 NO_GRIPPER = {
     "nothing drives it": ({"drives": "none"}, gripper_urdf()),
     "no effort limit": ({}, gripper_urdf(effort=0.0)),
+    "slides without ends": (
+        {},
+        '<robot name="s"><link name="base"/><link name="l"/><link name="r"/>'
+        '<joint name="left" type="prismatic"><parent link="base"/><child link="l"/><origin xyz="0.1 0 0"/>'
+        '<limit effort="5" velocity="1"/></joint><joint name="right" type="prismatic"><parent link="base"/>'
+        '<child link="r"/><mimic joint="left" multiplier="-1"/><limit effort="5" velocity="1"/></joint></robot>',
+    ),
     "it carries a joint of its own": (
         {},
         gripper_urdf(

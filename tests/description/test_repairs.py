@@ -10,6 +10,7 @@ import scipy
 
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.description.inertia import nearest_inertia
+from hydro_sim_core.description.repaired_file import repaired_urdf
 from hydro_sim_core.description.spec import ShapeSpec
 from hydro_sim_core.errors import InputError
 from support.description.urdf_text import HINGE, collision, inertial, robot_text, write_urdf
@@ -115,6 +116,29 @@ REPAIRED = {
         lambda robot: robot.links[0].visuals[0].rgba, (1.0, 0.0, 0.0, 1.0),
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "followed", [WITHOUT_LIMITS, WITHOUT_LIMITS.replace("revolute", "prismatic")], ids=["turns", "slides"]
+)
+def test_limits_of_a_mimic_joint_bound_one_without_ends(tmp_path, followed):
+    """The joint that is followed gets ends far away or none, of which any range is a small part."""
+    path = write_urdf(tmp_path, A, B, followed, '<link name="c"/>', FOLLOWER)
+    robot = load_robot(path, repair="silent")
+    limits = robot.joints[1].limits
+    assert (limits.lower, limits.upper) == (1.0, 2.0)
+    assert [repair.element for repair in robot.repairs] == ["joint 'hinge', line 4"]
+
+
+def test_a_mimic_joint_whose_own_limits_are_none_is_written_with_numbers(tmp_path):
+    """It follows a joint without ends from 0 to 0, so they are repaired to those of that joint, which are none."""
+    follower = FOLLOWER.replace('lower="1" upper="2"', 'lower="0" upper="0"')
+    path = write_urdf(tmp_path, A, B, HINGE.replace("revolute", "continuous"), '<link name="c"/>', follower)
+    robot = load_robot(path, repair="silent")
+    (tmp_path / "whole.urdf").write_text(repaired_urdf(robot))
+    again = load_robot(tmp_path / "whole.urdf", repair="strict")
+    assert again.joints[1].limits == robot.joints[1].limits
+    assert robot.joints[1].limits.upper >= 1e6
 
 
 @pytest.mark.parametrize("case", REPAIRED)

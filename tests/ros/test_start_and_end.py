@@ -172,6 +172,16 @@ def test_what_is_not_for_ros_is_refused(arguments, mend):
     assert mend in line
 
 
+def test_a_colon_in_a_list_has_a_mend():
+    """ROS reads no list with the words that errors give for ``ignore``, unless they are quoted."""
+    status, _, errors = _start("--ros-args", "-p", "scene:=drop_box", "-p", "ignore:=[gazebo:joint]")
+    assert status == 1
+    mend = re.search(r"-p (ignore:=)\"(.*)\"; see", errors.splitlines()[-1])
+    assert mend is not None
+    _, _, errors = _start("--ros-args", "-p", "scene:=drop_box", "-p", mend[1] + mend[2])
+    assert "for robot files only" in errors
+
+
 @pytest.mark.parametrize(
     ("before", "words"),
     [

@@ -89,7 +89,10 @@ def _init(args: list[str]) -> None:
         if "logging" in problem and "directory" in problem:
             mend = "set ROS_LOG_DIR to a folder that can be written, such as /tmp/ros_log"
             raise InputError("ROS", "log files", problem, mend) from None
-        raise InputError("arguments", "--ros-args", problem, "see 'ros2 run --help'") from None
+        mend = "see 'ros2 run --help'"
+        if "override rule" in problem and "[" in problem:
+            mend = f"quote texts with a colon in a list, as in -p ignore:=\"['gazebo:joint']\"; {mend}"
+        raise InputError("arguments", "--ros-args", problem, mend) from None
 
 
 class SimulationNode(LifecycleNode):

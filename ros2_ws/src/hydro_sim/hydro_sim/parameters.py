@@ -75,7 +75,8 @@ class Parameters:
     srdf: str = _parameter("", "SRDF of a robot file, or xacro of one; '' for the one that it names.")
     ignore: tuple[str, ...] = _parameter(
         ("",),
-        "What in a robot file is ignored although it changes the physics, in the words of the error; [''] for none.",
+        "What in a robot file is ignored although it changes the physics, in the words of the error, each quoted, "
+        "['gazebo:joint']; [''] for none.",
     )
     ground: bool = _parameter(False, "Put a robot file on a ground: a robot stands, an object falls to it.")
     repair: Literal["strict", "warn", "silent"] = _parameter(
