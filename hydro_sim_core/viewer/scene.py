@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.description import parse_robot
 from hydro_sim_core.description.joint_types import joint_types
-from hydro_sim_core.description.joints import NAMESPACE
+from hydro_sim_core.description.joints import FAR, NAMESPACE
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.spec import JointSpec, VisualSpec
 from hydro_sim_core.description.urdf import collisions_as_visuals
@@ -343,7 +342,8 @@ def _view_joints(joint: JointSpec) -> Iterator[ViewJoint]:
     """The coordinates of a joint that a page can show, none of them commandable."""
 
     def bound(value: float) -> float | None:
-        return float(value) if has_ends and math.isfinite(value) else None
+        # Slides whose file gives no ends have some far away, between which no slider finds a place.
+        return float(value) if has_ends and abs(value) < FAR else None
 
     has_ends = joint.traits.ends != "none"
     turn = "revolute" if has_ends else "continuous"

@@ -20,6 +20,7 @@ from hydro_sim.recording.replay import _follow_joint_state
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand
+from hydro_sim_core.simulation.loading import load_urdf
 from support.ros.arms import BENT, JOINTS, Bench, gen3
 
 NAN = math.nan
@@ -175,7 +176,29 @@ def test_blocked_joint_obeys_the_next_speed_at_once(bench):
     for _ in range(3000):
         servo.advance(world)  # without steps the joint stands
     ahead = world.drive_targets()[0][world.actuated_joint_names.index("joint_1")] - bench.position("joint_1")
-    assert ahead == pytest.approx(tree.effort_limit[world.velocity_names.index("joint_1")] / 2000)
+    reach = tree.effort_limit[world.velocity_names.index("joint_1")] / 2000
+    assert ahead == pytest.approx(reach + 1.0 * world.time_step)
+
+
+@pytest.mark.parametrize("speed", [-1.8, 0.9, 1.8])
+def test_a_drive_whose_reach_is_less_than_a_step_of_the_way_keeps_the_speed(tmp_path, speed):
+    """Springs and dry friction make gains so stiff that the whole effort is given within 0.4 mrad."""
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        '<robot name="arm"><link name="base"/><link name="arm"><inertial><mass value="1"/>'
+        '<inertia ixx="0.01" iyy="0.01" izz="0.01"/></inertial></link><joint name="turn" type="revolute">'
+        '<parent link="base"/><child link="arm"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="5" '
+        'velocity="3"/><dynamics spring_stiffness="3" spring_reference="0.1"/></joint></robot>'
+    )
+    world = load_urdf(path, drives="all")
+    assert world.drive_reach("turn") < 1e-3
+    servo = SpeedServo(world)
+    servo.command(world, {"turn": JointCommand(velocity=speed)})
+    for _ in range(400):
+        servo.advance(world)
+        world.step()
+    assert world.v[0] == pytest.approx(speed, rel=1e-2)
+    assert world.q[0] == pytest.approx(0.4 * speed, rel=2e-2)
 
 
 def test_speed_beside_a_position_removes_the_lag(bench):

@@ -41,6 +41,31 @@ def inertial_of(world, name):
     return found
 
 
+@pytest.mark.parametrize(
+    ("frame", "part", "repaired", "mass"),
+    [
+        ((), (BOX,), "part", 6.0),
+        ((), (inertial(3, 0, 0, 0, origin="-0.1 0 -0.2"), BOX), "part", 3.0),  # a point of the axis
+        ((BOX,), (BOX,), "frame", 6.0),
+        ((inertial(3, 0, 0, 0),), (BOX,), "frame", 3.0),  # a second mass would make it heavier
+    ],
+    ids=["shape", "point and shape", "shapes", "point beside shape"],
+)
+def test_what_is_welded_to_a_frame_behind_a_joint_tells_its_inertia(tmp_path, frame, part, repaired, mass):
+    path = write_urdf(
+        tmp_path,
+        link("base"), link("frame", *frame), link("part", *part), link("other", inertial(1, 1, 1, 1)),
+        joint("a", "base", "frame"), joint("b", "frame", "part", "fixed"), joint("c", "base", "other"),
+    ).rename(tmp_path / "arm.urdf")  # fmt: skip
+    world = hs.load_urdf(path)
+    (repair,) = world.scene.robots[0].repairs
+    assert repair.element == f"link '{repaired}'"
+    assert world.built.assembly.tree.mass[0] == pytest.approx(mass)
+    assert call("check", path, "--repaired", tmp_path / "whole.urdf").exit_code == 0
+    again = hs.load_urdf(tmp_path / "whole.urdf", repair="strict")
+    np.testing.assert_allclose(again.built.assembly.tree.I_BCo, world.built.assembly.tree.I_BCo, rtol=1e-12)
+
+
 def test_a_robot_without_any_mass_gets_that_of_its_shapes(tmp_path):
     path = write_urdf(
         tmp_path,

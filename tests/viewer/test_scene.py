@@ -167,6 +167,18 @@ def _boxes(scene, poses):
     return boxes
 
 
+def test_a_slide_without_ends_has_a_slider_of_the_usual_length(tmp_path):
+    """Its repair puts the ends 10 km away, where a slider of as many pixels finds no place."""
+    path = tmp_path / "cart.urdf"
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    path.write_text(
+        f'<robot name="cart"><link name="rail"/><link name="cart">{inertial}</link><joint name="push" type="prismatic">'
+        '<parent link="rail"/><child link="cart"/><limit effort="5" velocity="1"/></joint></robot>'
+    )
+    (joint,) = scene_of_world(hs.load_urdf(path, drives="all", repair="silent"), SCALE).joints
+    assert (joint.lower, joint.upper, joint.commandable) == (None, None, True)
+
+
 def test_the_message_of_a_scene_is_json_that_names_its_parts():
     world = hs.load_scene(SCENES[0].with_name("spatula_slip.yaml"))
     scene = scene_of_world(world, SCALE)

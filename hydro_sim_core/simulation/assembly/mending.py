@@ -54,12 +54,13 @@ def _with_masses(scene: LoadedScene, error: NoInertia) -> LoadedScene:
 
 
 def _heavier(robot: RobotSpec, error: NoInertia) -> RobotSpec:
-    """The robot with mass for the link that an error names."""
+    """The robot with mass for the link that an error names, or for one that is welded to it and has shapes."""
     weighs = any(link.inertial is not None for link in robot.links)
+    needy = _link_with_shapes(robot, error.link)
     links, repairs = [], []
     for link in robot.links:
         was = ""
-        if link.name == error.link:
+        if link.name == needy:
             was = error.problem
         elif not weighs and link.name != robot.root and (link.collisions or link.visuals):
             was = "has no mass, as no link of the robot has"
@@ -68,6 +69,23 @@ def _heavier(robot: RobotSpec, error: NoInertia) -> RobotSpec:
             repairs.append(Repair(f"link '{link.name}'", was, became))
         links.append(link)
     return replace(robot, links=tuple(links), repairs=(*robot.repairs, *repairs))
+
+
+def _link_with_shapes(robot: RobotSpec, first: str) -> str:
+    """The link of a body that begins with ``first`` whose mass or shapes tell its inertia; else ``first``.
+
+    Many files have frames without shapes behind their joints, and weld to these what has some.
+    """
+    body = [first]
+    for joint in robot.joints:  # parents come first
+        if joint.type == "fixed" and joint.parent in body:
+            body.append(joint.child)
+    repaired = {repair.element for repair in robot.repairs}
+    links = [link for link in robot.links if link.name in body and f"link '{link.name}'" not in repaired]
+    able = [link for link in links if link.inertial or link.collisions or link.visuals]
+    # A mass that there is stays, and is spread, best over shapes; another one would make the body heavier.
+    able.sort(key=lambda link: (link.inertial is None, not (link.collisions or link.visuals)))
+    return able[0].name if able else first
 
 
 def _without_empty_mesh(scene: LoadedScene, error: EmptyMesh) -> LoadedScene:

@@ -84,7 +84,8 @@ class SpeedServo:
             if point.position is None:
                 commands[joint] = JointCommand(velocity=point.speed, effort=point.effort)
                 continue
-            place, reach = float(places[self._index[joint]]), self._reach[joint]
+            # From where the joint is at the end of the step: a stiff drive's reach is less than the way to there.
+            place, reach = float(places[self._index[joint]]), self._reach[joint] + step * abs(point.speed)
             lower, upper = self._limits[joint]
             near = max(place - reach, min(point.position + step * point.speed, place + reach))
             point.position = max(lower, min(near, upper))
