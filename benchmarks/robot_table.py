@@ -96,13 +96,18 @@ def _tried(robots: list[Robot], sources: dict[str, str], jobs: int, console: Con
 def _try(robot: Robot, sources: dict[str, str]) -> Row:
     logging.disable(logging.WARNING)
     try:
-        return {"name": robot.name, "error": "", **_measured(robot, sources)}
+        row = {"error": "", **_measured(robot, sources)}
     except Exception as error:  # one robot's fate is not that of the others
         kind = "" if isinstance(error, hs.InputError) else f"{type(error).__name__}: "
-        text = f"{kind}{error}"
-        for source, folder in sources.items():
-            text = text.replace(folder, source)
-        return {"name": robot.name, "error": text}
+        row = {"error": _without_folders(f"{kind}{error}", sources)}
+    return {"name": robot.name, "source": robot.source, **row}
+
+
+def _without_folders(text: str, sources: dict[str, str]) -> str:
+    """A text with the names of sources in place of their folders."""
+    for source, folder in sources.items():
+        text = text.replace(folder, source)
+    return text
 
 
 def _measured(robot: Robot, sources: dict[str, str]) -> Row:
@@ -120,7 +125,7 @@ def _measured(robot: Robot, sources: dict[str, str]) -> Row:
         "load": loaded,
         "coordinates": len(world.v),
         "pairs": len(world.contact_pairs),
-        "repairs": [str(repair) for repair in spec.repairs],
+        "repairs": [_without_folders(str(repair), sources) for repair in spec.repairs],
         "dynamics": _dynamics(world, packages, robot.arguments),
     }
     return row | try_robot(world)
