@@ -98,3 +98,11 @@ SIGHTS = {
 def test_pictures_of_what_cannot_be_are_refused(world, look):
     with pytest.raises(hs.InputError, match=r"is no path|at the upper end"):
         look(world)
+
+
+def test_states_are_written_to_paths_as_text_too(world, tmp_path):
+    saved = world.save_state()
+    saved.write(str(tmp_path / "state.json"))
+    world.load_state(str(tmp_path / "state.json"))
+    with pytest.raises(hs.InputError, match="is no path"):
+        saved.write(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.files import read_regular_file
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -63,12 +65,13 @@ class SavedState:
     def __repr__(self) -> str:
         return f"<SavedState after step {int(self.state.step[0])}: {len(self.state.v)} velocities>"
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file as JSON.
 
         Raises:
             InputError: The file cannot be written.
         """
+        path = as_path(path, "SavedState.write")
         groups = {
             name: {key: array.tolist() for key, array in group._asdict().items() if key not in _COUNTERS}
             for name, group in (("state", self.state), ("drives", self.drives), ("loads", self.loads))
