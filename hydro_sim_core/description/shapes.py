@@ -34,8 +34,16 @@ Rgba = tuple[float, float, float, float]
 SeenShape = tuple[VisualSpec, XmlElement]
 
 
-class NoMesh(InputError):
-    """A mesh file that a description names cannot be had."""
+class NoMesh(Exception):
+    """A mesh file that a description names cannot be had.
+
+    Args:
+        reason: Why not, as it is told where nothing takes its place.
+    """
+
+    def __init__(self, reason: InputError) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Material(NamedTuple):
@@ -96,12 +104,12 @@ def read_collision(
     """
     try:
         shape = _read_shape(element.required_child("geometry"), resolver)
-    except NoMesh as error:
+    except NoMesh as missing:
         if not visuals:
-            raise
+            raise missing.reason from None
         seen, written = visuals[0]
         edit = partial(_copy_shape, written, element)
-        element.mend(error, f"took the shape of the visual '{seen.name}'", edit)
+        element.mend(missing.reason, f"took the shape of the visual '{seen.name}'", edit)
         shape, X_LG = seen.shape, seen.X_LG
     else:
         X_LG = read_origin(element)
@@ -239,7 +247,7 @@ def _find_mesh(mesh: XmlElement, resolver: PackageResolver) -> Path:
         is_gone = isinstance(error, MissingFile | MissingPackage)
         found = resolver.find_moved_mesh(uri) if is_gone else None
         if found is None or mesh.document.repairs.policy == "strict":
-            raise NoMesh(error.source, error.element, error.problem, error.mend) from None
+            raise NoMesh(error) from None
         mesh.mend(error, f"took {found}", lambda: mesh.write(filename=found.as_uri()))
         return found
 

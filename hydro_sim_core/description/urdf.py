@@ -307,9 +307,9 @@ def _read_visuals(
     for i, visual in enumerate(element.children("visual")):
         try:
             found = read_visual(visual, f"{link}_visual_{i}", resolver, materials)
-        except NoMesh as error:
+        except NoMesh as missing:
             visual.ignore()
-            problem = error.problem
+            problem = missing.reason.problem
             continue
         if found is not None:
             visuals.append((found, visual))
