@@ -32,6 +32,7 @@ from hydro_sim_core.cli.outputs import (
     optional,
 )
 from hydro_sim_core.cli.worlds import opened, tell_of_rest
+from hydro_sim_core.description.paths import is_robot_file, xacro_arguments
 from hydro_sim_core.description.repaired_file import repaired_urdf
 from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.errors import InputError
@@ -44,7 +45,6 @@ from hydro_sim_core.simulation.assembly.silent_pairs import (
     inner_forces,
     silent_pairs,
 )
-from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES
 
 #: Rows of a table that are printed unless ``--all`` is given: a scene may have a million pairs, which take minutes.
 _MOST_ROWS = 100
@@ -73,7 +73,7 @@ def check(
 ) -> None:
     """Load a scene and print its contents, without running it."""
     report = files_to_write(out, overwrite, {"report": REPORT}, json, repaired).get("report")
-    if repaired is not None and Path(scene).suffix.lower() not in ROBOT_SUFFIXES:
+    if repaired is not None and not is_robot_file(scene):
         raise InputError(scene, "--repaired", "for robot files only", "check the URDF files of its models")
     if repaired is not None and setting:
         problem = "changes the scene, and --repaired writes what the robot's file says"
@@ -83,7 +83,7 @@ def check(
     print_world(world, console, None if everything else _MOST_ROWS)
     tell_of_rest(world, scene, console)
     if repaired is not None:
-        arguments = dict(argument.split(":=", 1) for argument in xacro_arg or ())
+        arguments = xacro_arguments(xacro_arg or ())
         repaired.write_text(
             repaired_urdf(world.scene.robots[0], package_dir or (), arguments), encoding="utf-8"
         )

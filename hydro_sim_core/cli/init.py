@@ -15,11 +15,11 @@ from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import IgnoreOption, PackageDirOption, SrdfOption, XacroArgOption, words
 from hydro_sim_core.cli.outputs import OverwriteOption, files_to_write, optional
 from hydro_sim_core.description import foreign
+from hydro_sim_core.description.paths import is_robot_file, xacro_arguments
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.scenes import (
-    ROBOT_SUFFIXES,
     find_scene,
     height_of_ground,
     height_of_object,
@@ -44,14 +44,14 @@ def init(
     ignore: IgnoreOption = None,
 ) -> None:
     """Write a first scene for a URDF: the robot or object, a ground, and comments that tell how to drive and grip."""
-    if robot.suffix.lower() not in ROBOT_SUFFIXES:
+    if not is_robot_file(robot):
         found = foreign.format_of(robot) if robot.exists() else None
         if found is not None:
             raise InputError(robot, "", f"is {found.what}, which is not read", found.mend)
         raise InputError(robot, "", "is no URDF", "name a .urdf or .xacro file")
     out = out or robot.with_name(f"{re.split(r'[.](?:urdf|xacro)', robot.name)[0]}.yaml")
     files_to_write([out], overwrite, {"scene": _SCENE})
-    arguments = dict(argument.split(":=", 1) for argument in xacro_arg or ())
+    arguments = xacro_arguments(xacro_arg or ())
     ignored = words(ignore)
     world = World(scene_of_robot(robot, package_dir or (), xacro_args=arguments, srdf=srdf, ignore=ignored))
     text = starter_scene(

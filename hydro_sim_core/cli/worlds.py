@@ -9,9 +9,10 @@ from rich.console import Console
 from hydro_sim_core.cli import output
 from hydro_sim_core.cli.options import set_values, words
 from hydro_sim_core.compilation.progress import compile_progress
+from hydro_sim_core.description.paths import is_robot_file
 from hydro_sim_core.description.repair import Policy
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import ROBOT_SUFFIXES, RobotOptions, open_world
+from hydro_sim_core.simulation.scenes import RobotOptions, open_world
 
 
 def opened(
@@ -41,7 +42,7 @@ def tell_of_rest(world: World, scene: str, console: Console) -> None:
     """Say that nothing can move, where that is so, and how it would."""
     if len(world.velocity_names):
         return
-    if Path(scene).suffix.lower() in ROBOT_SUFFIXES:
+    if is_robot_file(scene):
         what = "it has neither joints that move nor a mass, so it is welded to the world"
         mend = "give a link an <inertial> to let it fall"
     else:

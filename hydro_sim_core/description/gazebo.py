@@ -212,11 +212,13 @@ def contact_of(said: Mapping[str, XmlElement]) -> ProximitySpec:
         last.drop("gazebo:mu2", problem, mend)
     stiffness = _positive(said["kp"]) if "kp" in said else None
     damping = _non_negative(said["kd"]) if "kd" in said and stiffness is not None else None
-    return ProximitySpec(
-        mu_dynamic=friction[0] if friction else None,
-        point_stiffness=stiffness,
-        relaxation_time=None if damping is None or stiffness is None else damping / stiffness,
-    )
+    return spring_and_damper(friction[0] if friction else None, stiffness, damping)
+
+
+def spring_and_damper(mu: float | None, stiffness: float | None, damping: float | None) -> ProximitySpec:
+    """Contact properties of a friction, and of a spring (N/m) with a damper (N s/m) beside it."""
+    relaxation_time = None if stiffness is None or damping is None else damping / stiffness
+    return ProximitySpec(mu_dynamic=mu, point_stiffness=stiffness, relaxation_time=relaxation_time)
 
 
 def _spring(said: dict[str, XmlElement]) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydro_sim_core.description.gazebo import contact_of
+from hydro_sim_core.description.gazebo import contact_of, spring_and_damper
 from hydro_sim_core.description.names import mend_of_absent
 from hydro_sim_core.description.spec import ProximitySpec
 from hydro_sim_core.description.xml_source import XmlElement
@@ -65,11 +65,7 @@ def read_bullet_contact(link: XmlElement) -> ProximitySpec:
     friction, stiffness, damping = (block.child(tag) for tag in ("lateral_friction", "stiffness", "damping"))
     k = None if stiffness is None else stiffness.positive("value")
     d = None if damping is None else damping.non_negative("value")
-    return ProximitySpec(
-        mu_dynamic=None if friction is None else friction.non_negative("value"),
-        point_stiffness=k,
-        relaxation_time=None if k is None or d is None else d / k,
-    )
+    return spring_and_damper(None if friction is None else friction.non_negative("value"), k, d)
 
 
 def read_surface(parent: XmlElement) -> ProximitySpec:

@@ -9,7 +9,7 @@ that point out of the package.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
@@ -21,6 +21,9 @@ from hydro_sim_core.files import read_regular_file
 
 #: Extensions of the mesh files that ``geometry`` reads: surfaces, and tetrahedral volumes.
 MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
+
+#: Extensions of the files that describe robots and objects.
+ROBOT_SUFFIXES = (".urdf", ".xacro")
 
 #: Most folders above a description, and in its package's ``meshes``, that are searched for moved files.
 _MOST_ABOVE, _MOST_FOLDERS = 6, 100
@@ -209,6 +212,16 @@ class PackageResolver:
         for folder in () if self.placeless else self.description.parents:
             if _is_package(folder, name):
                 yield folder
+
+
+def is_robot_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a path names a description of a robot or an object, by its extension, in small letters or capitals."""
+    return Path(path).suffix.lower() in ROBOT_SUFFIXES
+
+
+def xacro_arguments(given: Iterable[str]) -> dict[str, str]:
+    """Values by name of arguments that are written, and checked to be, ``name:=value``."""
+    return dict(argument.split(":=", 1) for argument in given)
 
 
 def as_path(value: str | os.PathLike[str], asker: str) -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.paths import is_robot_file, xacro_arguments
 from hydro_sim_core.description.repair import Policy
 from hydro_sim_core.description.scene import EnvironmentSpec, PoseSpec
 from hydro_sim_core.description.scene_loader import complete_scene
@@ -21,7 +22,6 @@ from hydro_sim_core.simulation.world import World
 
 logger = logging.getLogger(__name__)
 
-ROBOT_SUFFIXES = (".urdf", ".xacro")
 #: Room between the lowest point and the ground, m: an object falls through it, a robot's base stays clear of it.
 _DROP, _GAP = 0.02, 0.001
 
@@ -78,7 +78,7 @@ def open_world(
         InputError: There is no such file or scene, it is invalid, or options for robots are given for a scene.
     """
     path = Path(scene)
-    if path.suffix.lower() in ROBOT_SUFFIXES:
+    if is_robot_file(path):
         return _lone_robot(path, robot, values or {})
     if robot != RobotOptions():
         usual = vars(RobotOptions())
@@ -95,7 +95,7 @@ def open_world(
 
 def _lone_robot(path: Path, options: RobotOptions, values: Mapping[str, Any]) -> World:
     """A robot stands and holds its place, an object falls."""
-    arguments = dict(argument.split(":=", 1) for argument in options.xacro_args)
+    arguments = xacro_arguments(options.xacro_args)
     scene = scene_of_robot(
         path,
         options.package_dirs,

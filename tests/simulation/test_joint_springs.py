@@ -18,7 +18,12 @@ DT = 1e-3
 
 
 def sprung(
-    stiffness: float, reference: float = 0.0, time_step: float = DT, gravity: float = 0.0, **scene: object
+    stiffness: float,
+    reference: float = 0.0,
+    time_step: float = DT,
+    gravity: float = 0.0,
+    damping: float = 0.0,
+    **scene: object,
 ) -> hs.World:
     """A cart on a level rail, held by a spring; gravity pulls it along the rail."""
     builder = hs.SceneBuilder("cart", time_step=time_step, gravity=(gravity, 0.0, 0.0), **scene)
@@ -32,6 +37,7 @@ def sprung(
         "cart",
         lower=-1e3,
         upper=1e3,
+        damping=damping,
     )
     model.add_spring("slide", stiffness, reference)
     return hs.World(builder.build())
@@ -81,21 +87,8 @@ def test_every_integrator_knows_springs(integrator: str) -> None:
     """A critically damped cart comes to where spring and gravity balance."""
     stiffness = 500.0
     accuracy = {} if integrator == "fixed" else {"accuracy": 1e-6}
-    builder = hs.SceneBuilder("cart", gravity=(3.0, 0.0, 0.0), solver={"integrator": integrator, **accuracy})
-    model = builder.add_model("cart")
-    model.add_link("rail")
-    model.add_link("cart", mass=M, inertia=(1.0, 1.0, 1.0))
-    model.add_joint(
-        "slide",
-        "prismatic",
-        "rail",
-        "cart",
-        lower=-9,
-        upper=9,
-        damping=63.0,
-    )
-    model.add_spring("slide", stiffness, 0.1)
-    world = hs.World(builder.build())
+    solver = {"integrator": integrator, **accuracy}
+    world = sprung(stiffness, 0.1, gravity=3.0, damping=63.0, solver=solver)
     world.step(1200)
     assert world.q[0] == pytest.approx(0.1 + 3.0 * M / stiffness, rel=1e-5)
 

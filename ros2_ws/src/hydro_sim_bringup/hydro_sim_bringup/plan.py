@@ -19,7 +19,7 @@ from lxml import etree
 from hydro_sim_core import assets
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.paths import PackageResolver, absolute
+from hydro_sim_core.description.paths import PackageResolver, absolute, is_robot_file
 from hydro_sim_core.description.scene_urdf import robot_urdf
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.description.xacro_source import expand_xacro
@@ -33,7 +33,6 @@ AUTO = "auto"
 _URDF_SHAPES = {"box", "cylinder", "sphere", "mesh"}
 _URDF_JOINTS = {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"}
 _URIS = ("package://", "file://")
-_ROBOT_SUFFIXES = (".urdf", ".xacro")
 _DEFAULT_RATE = 100.0  # Hz, of a controller manager without update_rate
 #: Controllers that are activated at once; all others of a controllers file are only loaded.
 _ACTIVE = ("joint_state_broadcaster", "joint_trajectory_controller")
@@ -269,7 +268,7 @@ def _covered_models(scene: str, description: Path) -> tuple[str, ...]:
 
 
 def _models_of(scene: str) -> Iterable[tuple[str, RobotSpec]]:
-    if Path(scene).suffix.lower() in _ROBOT_SUFFIXES:
+    if is_robot_file(scene):
         robot = load_robot(scene, ignore=None)
         return [(robot.name, robot)]
     loaded = load_scene(scene)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hydro_sim_core.description.paths import PackageResolver
+from hydro_sim_core.description.paths import PackageResolver, is_robot_file
 from hydro_sim_core.errors import InputError
 
 _SOURCE = "launch arguments"
@@ -49,7 +49,7 @@ def plan_robot(
         file = resolver.find_package(description_package, "description_package") / description_file
     if not file.is_file():
         raise InputError(_SOURCE, "description_file", f"'{file}' is no file", "correct the path")
-    if file.suffix.lower() not in (".urdf", ".xacro"):
+    if not is_robot_file(file):
         raise InputError(
             _SOURCE, "description_file", f"'{file}' is no robot file", "name a .urdf or .xacro file"
         )

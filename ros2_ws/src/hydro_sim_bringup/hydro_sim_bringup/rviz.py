@@ -5,20 +5,19 @@ Imports no launch packages, which are not installed everywhere.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
 from hydro_sim_core import assets
+from hydro_sim_core.description.paths import is_robot_file
 from hydro_sim_core.drawing.focus import focus_of
 from hydro_sim_core.simulation.loading import find_scene, scene_of_robot
 
 #: Distance of the camera in sizes of what it looks at.
 _DISTANCE = 2.0
 _NEAR = 0.01  # of the distance, up to which nothing is drawn
-_ROBOT_SUFFIXES = (".urdf", ".xacro")
 
 
 def rviz_config(scene: str, namespace: str = "") -> str:
@@ -34,7 +33,7 @@ def rviz_config(scene: str, namespace: str = "") -> str:
     Raises:
         InputError: The scene is invalid.
     """
-    loaded = scene_of_robot(scene) if Path(scene).suffix.lower() in _ROBOT_SUFFIXES else find_scene(scene)
+    loaded = scene_of_robot(scene) if is_robot_file(scene) else find_scene(scene)
     focus = focus_of(loaded)
     config = yaml.safe_load((assets.folder("config") / "rviz" / "hydro_sim.rviz").read_text())
     manager = config["Visualization Manager"]
