@@ -43,6 +43,9 @@ class GeometrySet(NamedTuple):
             of a box have.
         field_range: (M, 2) least and largest pressure in these elements, Pa.
         coordinates: (M, 4, 4) column k of a tetrahedron: barycentric coordinate k at x is ``col[:3] . x + col[3]``.
+        records: (M, 16) what the polygons of an element in lanes need (``pressure_field.lanes``): its centroid, m, the
+            pressure there, Pa, the field's gradient, Pa/m, or a triangle's normal, and the gradients of its first three
+            barycentric coordinates, 1/m.
         neighbors: (M, 4) element behind the face (edge) opposite each vertex; -1 where there is none.
         sign: (M,) sign of the pressure in each element where it has one (see ``geometry.adjacency``).
         zero_face: (M,) face with pressure zero of each tetrahedron; -1 without.
@@ -79,6 +82,7 @@ class GeometrySet(NamedTuple):
     field_end: ConstInt1D
     field_range: ConstFloat2D
     coordinates: ConstFloat3D
+    records: ConstFloat2D
     neighbors: ConstInt2D
     sign: ConstInt1D
     zero_face: ConstInt1D
@@ -102,6 +106,8 @@ class GeometrySet(NamedTuple):
     is_skin: ConstBool1D
 
 
+#: Numbers in an element's record: two lines of the cache.
+RECORD = 16
 #: Relative difference of fields below which they are the same.
 _SAME_FIELD = 1e-12
 
@@ -135,6 +141,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         field_end=field_end,
         field_range=field_range,
         coordinates=_joined([_coordinates(g, n) for g, n in zip(geometries, rows, strict=True)], 4, 4),
+        records=_joined([_records(g, n) for g, n in zip(geometries, rows, strict=True)], RECORD),
         neighbors=_padded([a.neighbors for a in adjacency], rows, field_start),
         sign=_joined([a.sign for a in adjacency], dtype=np.int64),
         zero_face=_joined([a.zero_face for a in adjacency], dtype=np.int64),
@@ -241,6 +248,29 @@ def _coordinates(geometry: Geometry, rows: int) -> FloatArray:
     if geometry.kind != GeometryKind.COMPLIANT_MESH:
         return np.zeros((rows, 4, 4))
     return coordinate_functions(geometry.vertices, geometry.elements)
+
+
+def _records(geometry: Geometry, rows: int) -> FloatArray:
+    """Rows of the array ``records`` for one geometry."""
+    records = np.zeros((rows, RECORD))
+    if geometry.is_half_space:
+        return records
+    corners = [geometry.vertices[geometry.elements[:, i]] for i in range(geometry.elements.shape[1])]
+    # Sums in a fixed order: a library's may differ between processors.
+    records[:, :3] = sum(corners[1:], corners[0]) / len(corners)
+    records[:, 4:7] = _fields(geometry, rows)[:, :3]
+    if geometry.kind == GeometryKind.RIGID_MESH:
+        a, b, c = corners
+        double_area = np.cross(b - a, c - a)
+        double_area = np.sqrt((double_area * double_area) @ np.ones(3))[:, None]
+        for i, edge in enumerate((c - b, a - c, b - a)):
+            records[:, 7 + 3 * i : 10 + 3 * i] = np.cross(records[:, 4:7], edge) / double_area
+        return records
+    pressures = [geometry.pressure[geometry.elements[:, i]] for i in range(4)]
+    records[:, 3] = 0.25 * sum(pressures[1:], pressures[0])
+    gradients = _coordinates(geometry, rows)[:, :3, :3]
+    records[:, 7:] = gradients.transpose(0, 2, 1).reshape(rows, 9)
+    return records
 
 
 def _centred(boxes: Sequence[FloatArray]) -> FloatArray:

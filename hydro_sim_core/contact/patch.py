@@ -27,7 +27,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
-from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
+from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.quality import PatchQuality, patch_quality
 from hydro_sim_core.description.spec import Representation
 from hydro_sim_core.errors import InputError

@@ -54,7 +54,9 @@ def in_simulator(pair: tuple[Geometry, Geometry], capacity: int, folder: Path) -
     command = [sys.executable, str(SCRIPT), str(given), str(result)]
     subprocess.run(command, env=os.environ | SIMULATOR, check=True)
     found = np.load(result)
-    return FaceBuffer(found["data"], found["polygons"], found["num_vertices"]), int(found["count"])
+    elements = np.zeros((len(found["num_vertices"]), 2), dtype=np.int64)
+    faces = FaceBuffer(found["data"], found["polygons"], found["num_vertices"], elements)
+    return faces, int(found["count"])
 
 
 def sorted_rows(faces: FaceBuffer, count: int) -> np.ndarray:

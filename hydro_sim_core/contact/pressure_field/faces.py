@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float2D, Float3D, Int1D, kernel
+from hydro_sim_core.compilation import Float2D, Float3D, Int1D, Int2D, kernel
 from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS, evaluate
 from hydro_sim_core.contact.pressure_field.polygon import (
     MAX_POINTS,
@@ -16,7 +16,7 @@ from hydro_sim_core.contact.pressure_field.polygon import (
     clip_polygon,
     polygon_area_centroid,
 )
-from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE
+from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE
 
 #: Rows of ``FaceBuffer.data``. Points and vectors are in the frame of the pair's geometry B.
 CENTROID = 0
@@ -43,12 +43,14 @@ class FaceBuffer(NamedTuple):
             the centroid Pa, slopes of the two fields along the normal Pa/m (infinite on a rigid side), gradient of the
             field that gives the pressure (3) Pa/m.
         polygons: (capacity, MAX_VERTICES, 3) vertices, m.
-        num_vertices: (capacity,) number of vertices of each polygon.
+        num_vertices: (capacity,) number of vertices of each polygon; 0 while it is not made (see ``late_polygons``).
+        elements: (capacity, 2) element of A and of B of faces whose polygon is not made.
     """
 
     data: Float2D
     polygons: Float3D
     num_vertices: Int1D
+    elements: Int2D
 
 
 def make_face_buffer(capacity: int) -> FaceBuffer:
@@ -59,6 +61,7 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
         data=np.zeros((NUM_ROWS, length)),
         polygons=np.zeros((capacity, MAX_VERTICES, 3)),
         num_vertices=np.zeros(capacity, dtype=np.int64),
+        elements=np.zeros((capacity, 2), dtype=np.int64),
     )
 
 
@@ -116,11 +119,12 @@ def speed_along_normal(data, f, p, V):
 def move_face(faces, old, new):
     """Copy a face from one column of the buffer to another.
 
-    Reads faces: data, num_vertices, polygons.
-    Writes faces: data, num_vertices, polygons.
+    Reads faces: data, elements, num_vertices, polygons.
+    Writes faces: data, elements, num_vertices, polygons.
     """
     if old == new:
         return
+    faces.elements[new, 0], faces.elements[new, 1] = faces.elements[old, 0], faces.elements[old, 1]
     for row in range(faces.data.shape[0]):
         faces.data[row, new] = faces.data[row, old]
     faces.num_vertices[new] = faces.num_vertices[old]

@@ -22,7 +22,8 @@ from hydro_sim_core.contact.pressure_field.elements import (
 )
 from hydro_sim_core.contact.pressure_field.faces import UPRIGHT, append_polygon
 from hydro_sim_core.contact.pressure_field.polygon import NEAR
-from hydro_sim_core.contact.pressure_field.scratch import FEW, OVERLAPS
+from hydro_sim_core.contact.pressure_field.report import OVERLAPS
+from hydro_sim_core.contact.pressure_field.scratch import FEW
 
 
 @kernel(inline=True)

@@ -6,7 +6,7 @@ A. Faces are returned in the frame of B.
 
 from __future__ import annotations
 
-from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, entry
+from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, entry, kernel
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_HALF_SPACE,
@@ -16,6 +16,12 @@ from hydro_sim_core.contact.pressure_field.elements import (
 )
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
 from hydro_sim_core.contact.pressure_field.few_elements import are_few, try_every_pair
+from hydro_sim_core.contact.pressure_field.lane_walk import (
+    IN_DOUBT,
+    NO_ROOM,
+    may_walk_in_lanes,
+    walk_in_lanes,
+)
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch, make_query_scratch
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.geometry import GeometryKind
@@ -24,6 +30,7 @@ __all__ = [
     "QueryScratch",
     "canonical_order",
     "find_faces",
+    "find_faces_again",
     "make_query_scratch",
 ]
 
@@ -81,3 +88,22 @@ def find_faces(
     if are_few(geometries, a, b):
         return try_every_pair(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
     return walk_surface(geometries, a, b, R_BA, p_BA, every, scratch, faces, count)
+
+
+@kernel
+def find_faces_again(geometries, a, b, pair, R_BA, p_BA, scratch, faces, count):
+    """Append the contact faces of a pair that is queried step by step, with what was kept of it in row ``pair``.
+
+    Faces are those of ``find_faces`` but for round-off, sorted by their elements, and most have no polygon: see
+    ``late_polygons.complete_polygons``. They depend on the pose alone: what was kept only saves time. Where round-off
+    decides which pairs have polygons they are those of ``find_faces``, which has rules for that.
+
+    ``kept_pairs.begin_pass`` must be called before the pairs of a scene are queried once more.
+    """
+    if not are_few(geometries, a, b) and may_walk_in_lanes(geometries, a, b):
+        found = walk_in_lanes(geometries, a, b, pair, R_BA, p_BA, scratch, faces, count)
+        if found == NO_ROOM:
+            return faces.num_vertices.shape[0] + count + 1
+        if found != IN_DOUBT:
+            return found
+    return find_faces(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)

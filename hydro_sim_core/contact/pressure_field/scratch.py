@@ -9,6 +9,8 @@ import numpy as np
 from hydro_sim_core.compilation import Float1D, Float2D, Int1D, Int2D
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.element_pairs import Workspace, make_workspace
+from hydro_sim_core.contact.pressure_field.kept_pairs import KeptPairs, make_kept_pairs
+from hydro_sim_core.contact.pressure_field.lanes import BLOCK_ROWS, LANES
 
 #: Depth of the stack of tree nodes. Each visited pair of nodes pushes at most two, so that this suffices for trees of
 #: 2^256 leaves.
@@ -19,12 +21,6 @@ _SLOTS_A_FACE = 4
 
 #: Most pairs of elements of two bodies for which to try them all is faster than a walk.
 FEW = 600
-
-#: Entries of ``QueryScratch.report``: pressure times area of polygons rejected because a pressure gradient points
-#: against the normal, N, of which only the part along ``ahead`` counts, as thin bodies have a far side; 1 if one body
-#: lies inside the other (only checked if there are no polygons).
-DROPPED_FORCE = 0
-OVERLAPS = 1
 
 #: Default capacity in faces.
 DEFAULT_FACES = 1024
@@ -42,11 +38,15 @@ class QueryScratch(NamedTuple):
         box_stamp: (K,) generation in which a box was transformed.
         rays: (4, 3) origin and direction of a ray in A's frame, then in B's.
         nodes: (n, 2) stack of pairs of tree nodes to be processed.
-        visited: (m, 2) hash table of visited pairs of elements: pair, status (see ``visits``). m is a power of two.
+        visited: (m, 3) hash table of visited pairs of elements: pair, status, number (see ``visits``). m is a power of
+            two.
         num_visited: (1,) filled slots.
         ahead: (3,) direction of the force on B while the contact was sound, in B's frame; zero if it is not known.
-        report: (2,) further results of the last query, see ``DROPPED_FORCE`` and ``OVERLAPS``.
+        report: (2,) further results of the last query, see ``report``.
         pending: (m, 3) stack of pairs to be visited: element of A, element of B, slot in the table.
+        block: (BLOCK_ROWS * LANES,) block of polygons in lanes (see ``lanes``).
+        in_lanes: (LANES, 4) the pair in each lane: element of A, element of B, slot in the table, edges last time.
+        kept: What is known of pairs from the last step.
         fields_across: (FEW,) first elements of the fields of B in which a triangle of A may press.
         slopes_across: (FEW,) slope of each of them along the triangle's normal, Pa/m.
     """
@@ -64,12 +64,23 @@ class QueryScratch(NamedTuple):
     ahead: Float1D
     report: Float1D
     pending: Int2D
+    block: Float1D
+    in_lanes: Int2D
+    kept: KeptPairs
     fields_across: Int1D
     slopes_across: Float1D
 
 
-def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) -> QueryScratch:
-    """Allocate scratch memory for a set of geometries and pairs of up to ``max_faces`` faces."""
+def make_query_scratch(
+    geometries: GeometrySet, max_faces: int = DEFAULT_FACES, num_kept: int = 0
+) -> QueryScratch:
+    """Allocate scratch memory for a set of geometries and pairs of up to ``max_faces`` faces.
+
+    Args:
+        geometries: ``GeometrySet``.
+        max_faces: Capacity in faces.
+        num_kept: Number of pairs of geometries of which lists are kept.
+    """
     num_vertices = len(geometries.vertices)
     num_boxes = max(len(geometries.boxes), len(geometries.shell_boxes))
     num_slots = 1 << (_SLOTS_A_FACE * max_faces - 1).bit_length()
@@ -82,11 +93,14 @@ def make_query_scratch(geometries: GeometrySet, max_faces: int = DEFAULT_FACES) 
         box_stamp=np.zeros(num_boxes, dtype=np.int64),
         rays=np.zeros((4, 3)),
         nodes=np.zeros((_NODES, 2), dtype=np.int64),
-        visited=np.zeros((num_slots, 2), dtype=np.int64),
+        visited=np.zeros((num_slots, 3), dtype=np.int64),
         num_visited=np.zeros(1, dtype=np.int64),
         ahead=np.zeros(3),
         report=np.zeros(2),
         pending=np.zeros((num_slots, 3), dtype=np.int64),
+        block=np.zeros(BLOCK_ROWS * LANES),
+        in_lanes=np.zeros((LANES, 4), dtype=np.int64),
+        kept=make_kept_pairs(num_kept, num_slots),
         fields_across=np.zeros(FEW, dtype=np.int64),
         slopes_across=np.zeros(FEW),
     )

@@ -17,7 +17,7 @@ _FOUND = 15
 _STATUS_BITS = 4
 
 #: Slot of a seed, which has none in the table.
-_NO_SLOT = -1
+NO_SLOT = -1
 
 #: A pair of elements a, b has the key ``a << _SHIFT | b``.
 _SHIFT = 31
@@ -92,7 +92,7 @@ def _append(scratch, num_pending, element_a, element_b, slot):
 @kernel(inline=True)
 def push_seed(scratch, num_pending, element_a, element_b):
     """Add a seed pair. Most seeds have no polygon, so it gets no slot in the table yet."""
-    return _append(scratch, num_pending, element_a, element_b, _NO_SLOT)
+    return _append(scratch, num_pending, element_a, element_b, NO_SLOT)
 
 
 @kernel(inline=True)
@@ -122,7 +122,7 @@ def retries_left(scratch, num_pending):
     """
     pending = scratch.pending
     slot = pending[num_pending - 1, 2]
-    if slot == _NO_SLOT:
+    if slot == NO_SLOT:
         slot = _find_slot(scratch, pending[num_pending - 1, 0] << _SHIFT | pending[num_pending - 1, 1])
         return 0 if _is_free(scratch, slot) else -1
     status = scratch.visited[slot, 1] & _FOUND
@@ -130,18 +130,44 @@ def retries_left(scratch, num_pending):
 
 
 @kernel(inline=True)
-def mark_found(scratch, element_a, element_b, slot):
-    """Mark a pair as found, so that it is not visited again.
+def mark_found(scratch, element_a, element_b, slot, entry):
+    """Mark a pair as found, with the number ``entry``, so that it is not visited again; return whether it is new.
 
-    Reads scratch: generation, num_visited.
+    A pair may stand twice in a block of lanes, as a seed and behind an edge.
+
+    Reads scratch: generation, num_visited, visited.
     Writes scratch: num_visited, visited.
     """
-    if slot == _NO_SLOT:
+    if slot == NO_SLOT:
         key = element_a << _SHIFT | element_b
         slot = _find_slot(scratch, key)
-        scratch.visited[slot, 0] = key
-        scratch.num_visited[0] += 1
+        if _is_free(scratch, slot):
+            scratch.visited[slot, 0] = key
+            scratch.visited[slot, 1] = 0
+            scratch.num_visited[0] += 1
+    if scratch.visited[slot, 1] & _FOUND == _FOUND:
+        return False
     scratch.visited[slot, 1] = scratch.generation[0] << _STATUS_BITS | _FOUND
+    scratch.visited[slot, 2] = entry
+    return True
+
+
+@kernel(inline=True)
+def entry_of(scratch, element_a, element_b):
+    """Number with which a pair was marked as found; -1 if it was not.
+
+    Reads scratch: visited.
+    """
+    slot = _find_slot(scratch, element_a << _SHIFT | element_b)
+    if _is_free(scratch, slot) or scratch.visited[slot, 1] & _FOUND != _FOUND:
+        return -1
+    return scratch.visited[slot, 2]
+
+
+@kernel(inline=True)
+def key_of(element_a, element_b):
+    """Number of a pair, by which pairs are sorted."""
+    return element_a << _SHIFT | element_b
 
 
 @kernel(inline=True)

@@ -34,7 +34,8 @@ from hydro_sim_core.contact.pressure_field.elements import (
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, append_polygon
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
 from hydro_sim_core.contact.pressure_field.polygon import FACES_OF_B
-from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS, QueryScratch
+from hydro_sim_core.contact.pressure_field.report import OVERLAPS
+from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
 from hydro_sim_core.contact.pressure_field.visits import (
     NEIGHBOR_RETRIES,
     begin_visits,
@@ -104,7 +105,7 @@ def _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratc
 
 
 @kernel(inline=True)
-def _opposed(geometries, element_a, element_b):
+def opposed(geometries, element_a, element_b):
     """Whether pressures of different signs leave two elements no face; round-off would give them needles.
 
     Reads geometries: sign.
@@ -123,41 +124,62 @@ def _behind_zero(geometries, element):
 
 
 @kernel(inline=True)
-def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending):
-    """Add the pairs in which the surface continues behind the edges of the polygon in ``scratch.work``.
+def pair_behind(geometries, element_a, element_b, face):
+    """The pair in which the surface continues behind an edge of a polygon, in a face of A's element or of B's.
+
+    One of the two elements is negative where it does not continue.
 
     Where it passes from positive to negative pressure, into the margins of both bodies, the edge lies in a face of
     both.
 
-    Reads geometries: neighbors; scratch.work: cycle.
+    Reads geometries: neighbors.
     """
-    edge_faces = scratch.work.cycle[EDGE_FACES]
-    for i in range(n):
-        face = (edge_faces >> 4 * i) & 15
-        next_a, next_b = element_a, element_b
-        if face < FACES_OF_B:
-            next_a = geometries.neighbors[element_a, face]
-        else:
-            next_b = geometries.neighbors[element_b, face - FACES_OF_B]
-        if next_a >= 0 and next_b >= 0 and _opposed(geometries, next_a, next_b):
-            next_a = _behind_zero(geometries, element_a)
-            next_b = _behind_zero(geometries, element_b)
-        if next_a >= 0 and next_b >= 0:
-            num_pending = push(scratch, num_pending, next_a, next_b, NEIGHBOR_RETRIES)
+    next_a, next_b = element_a, element_b
+    if face < FACES_OF_B:
+        next_a = geometries.neighbors[element_a, face]
+    else:
+        next_b = geometries.neighbors[element_b, face - FACES_OF_B]
+    if next_a >= 0 and next_b >= 0 and opposed(geometries, next_a, next_b):
+        next_a = _behind_zero(geometries, element_a)
+        next_b = _behind_zero(geometries, element_b)
+    return next_a, next_b
+
+
+@kernel(inline=True)
+def push_pair_behind(geometries, element_a, element_b, face, scratch, num_pending):
+    """Add the pair behind an edge of a polygon; return the number of pending pairs."""
+    next_a, next_b = pair_behind(geometries, element_a, element_b, face)
+    if next_a >= 0 and next_b >= 0:
+        num_pending = push(scratch, num_pending, next_a, next_b, NEIGHBOR_RETRIES)
     return num_pending
 
 
 @kernel(inline=True)
-def _descend_either(region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_nodes):
-    """Process one pair of tree nodes, or one node over a half space; no pair may be pending."""
-    boxes, links, lowest, highest = region
-    if on_half_space:
-        return _descend_half_space(boxes, links, row_b, lowest, highest, R_BA, p_BA, scratch, num_nodes, 0)
-    return descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, 0)
+def _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending):
+    """Add the pairs behind all edges of the polygon in ``scratch.work``; return the number of pending pairs.
+
+    Reads scratch.work: cycle.
+    """
+    edge_faces = scratch.work.cycle[EDGE_FACES]
+    for i in range(n):
+        face = (edge_faces >> 4 * i) & 15
+        num_pending = push_pair_behind(geometries, element_a, element_b, face, scratch, num_pending)
+    return num_pending
 
 
 @kernel(inline=True)
-def _must_try_all(geometries, a, b):
+def descend_either(region, row_b, R_BA, p_BA, slack, on_half_space, scratch, num_nodes, num_pending):
+    """Process one pair of tree nodes, or one node over a half space; boxes count as larger by ``slack``."""
+    boxes, links, lowest, highest = region
+    if on_half_space:
+        return _descend_half_space(
+            boxes, links, row_b, lowest - slack, highest + slack, R_BA, p_BA, scratch, num_nodes, num_pending
+        )
+    return descend(boxes, links, R_BA, p_BA, slack, scratch, num_nodes, num_pending)
+
+
+@kernel(inline=True)
+def must_try_all(geometries, a, b):
     """Whether a contact surface may have no start on rims and peaks, so that every pair of elements is tried.
 
     It may end outside the shells if the pressure is positive on a boundary, end or fold at a chord, and enclose no peak
@@ -209,7 +231,7 @@ def _meetings_of_rims(geometries, a, b, try_all):
 
 
 @kernel(inline=True)
-def _begin_walk(geometries, a, b, tie, scratch):
+def begin_walk(geometries, a, b, tie, scratch):
     """Push the roots of the first trees.
 
     Returns:
@@ -218,7 +240,7 @@ def _begin_walk(geometries, a, b, tie, scratch):
     Reads geometries: is_skin, margin.
     Writes scratch: nodes, report.
     """
-    try_all = _must_try_all(geometries, a, b)
+    try_all = must_try_all(geometries, a, b)
     scratch.nodes[0, 0], scratch.nodes[0, 1], other_rim = _meetings_of_rims(geometries, a, b, try_all)
     begin_visits(scratch)
     scratch.report[:] = 0.0
@@ -228,7 +250,7 @@ def _begin_walk(geometries, a, b, tie, scratch):
 
 
 @kernel(inline=True)
-def _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
+def push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
     """Add the pairs on rays from a peak; peaks of A are numbered first, then those of B.
 
     Reads geometries: peak_start.
@@ -241,7 +263,7 @@ def _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch):
 
 
 @kernel(inline=True)
-def _face_of_pair(geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch):
+def face_of_pair(geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch):
     """Write the polygon of a pair to ``scratch.work``; returns its number of vertices."""
     load_element(geometries, element_a, R_BA, p_BA, scratch)
     if on_half_space:
@@ -268,21 +290,21 @@ def walk_surface(
     """
     on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
     row_b, tie = geometries.field_start[b], tie_distance(geometries, a, b, p_BA)
-    region, other_rim, has_margin, is_skin = _begin_walk(geometries, a, b, tie, scratch)
+    region, other_rim, has_margin, is_skin = begin_walk(geometries, a, b, tie, scratch)
     num_nodes, num_pending, num_polygons = 1, 0, 0
     peaks, peak = geometries.peak_start, 0
     num_peaks = peaks[a + 1] - peaks[a] + peaks[b + 1] - peaks[b]
     while True:
         if num_pending == 0:
             if num_nodes > 0:
-                num_nodes, num_pending = _descend_either(
-                    region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_nodes
+                num_nodes, num_pending = descend_either(
+                    region, row_b, R_BA, p_BA, tie, on_half_space, scratch, num_nodes, 0
                 )
             elif other_rim:
                 other_rim, num_nodes = False, 1
                 scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.rim_start[a], geometries.shell_start[b]
             elif peak < num_peaks:
-                num_pending = _push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch)
+                num_pending = push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch)
                 peak += 1
             else:
                 if num_polygons == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
@@ -295,9 +317,9 @@ def walk_surface(
         num_pending -= 1
         waiting = scratch.pending[num_pending]
         element_a, element_b, slot = waiting[0], waiting[1], waiting[2]
-        if neighbor_retries < 0 or _opposed(geometries, element_a, element_b):
+        if neighbor_retries < 0 or opposed(geometries, element_a, element_b):
             continue
-        n = _face_of_pair(
+        n = face_of_pair(
             geometries, element_a, element_b, b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch
         )
         if n == 0:
@@ -306,7 +328,7 @@ def walk_surface(
                     geometries, element_a, element_b, neighbor_retries - 1, scratch, num_pending
                 )
             continue
-        mark_found(scratch, element_a, element_b, slot)
+        mark_found(scratch, element_a, element_b, slot, num_polygons)
         num_polygons += 1
         num_pending = _push_pairs_behind_edges(geometries, element_a, element_b, n, scratch, num_pending)
         count = append_polygon(faces, count, n, every, has_margin, is_skin, scratch)

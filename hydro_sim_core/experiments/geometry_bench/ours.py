@@ -12,8 +12,9 @@ from hydro_sim_core.compilation import Float2D, Float3D, entry
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.pressure_field.elements import tie_distance
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
+from hydro_sim_core.contact.pressure_field.kept_pairs import begin_pass
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
-from hydro_sim_core.contact.pressure_field.query import QueryScratch, find_faces, make_query_scratch
+from hydro_sim_core.contact.pressure_field.query import QueryScratch, find_faces_again, make_query_scratch
 from hydro_sim_core.contact.pressure_field.visits import begin_visits, is_full
 from hydro_sim_core.contact.pressure_field.walk import descend
 from hydro_sim_core.geometry import Geometry
@@ -31,7 +32,7 @@ class OurPair:
         capacity, count = 0, _FIRST_CAPACITY
         while count > capacity:
             capacity = 2 * count
-            self._scratch = make_query_scratch(self._geometries, capacity)
+            self._scratch = make_query_scratch(self._geometries, capacity, 1)
             self._faces = make_face_buffer(capacity)
             count = self.count_faces(X_BA[None])
 
@@ -67,7 +68,8 @@ def _query_poses(
     """Number of faces."""
     total = 0
     for i in range(p_BA.shape[0]):
-        total += find_faces(geometries, 0, 1, R_BA[i], p_BA[i], False, scratch, faces, 0)
+        begin_pass(scratch.kept)
+        total += find_faces_again(geometries, 0, 1, 0, R_BA[i], p_BA[i], scratch, faces, 0)
     return total
 
 

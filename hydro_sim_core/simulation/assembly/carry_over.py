@@ -115,7 +115,7 @@ def _carry_contacts(old: Machine, new: Machine, new_pair: Indices) -> None:
         new: Machine to copy to.
         new_pair: Row in the new model of every pair of the old one, -1 where there is none.
     """
-    contacts = keep_contacts(old.scratch)
+    contacts = keep_contacts(old)
     contacts = contacts.selected(np.flatnonzero(new_pair[contacts.pair] >= 0))
     put_contacts(new, contacts._replace(pair=new_pair[contacts.pair]))
     patches, target = old.scratch.patches, new.scratch.patches

@@ -23,6 +23,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
+from hydro_sim_core.simulation.stepping.between import complete_polygons_of_patch
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, find_patches
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops, spring_effort
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads, has_loads
@@ -239,6 +240,7 @@ def _press_faces(model, scratch, p, twist):
     mu, dissipation = model.pair_friction[pair], model.pair_dissipation[pair]
     relaxation, slip = model.pair_relaxation[pair], model.options.stiction_speed
     w0, w1, w2, u0, u1, u2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    complete_polygons_of_patch(model, scratch, p)
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):

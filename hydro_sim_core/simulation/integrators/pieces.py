@@ -36,7 +36,7 @@ class Told(NamedTuple):
 
     def with_last(self, machine: Machine, length: float) -> Told:
         """These pieces and then the one of ``length`` (s) that a machine has just taken."""
-        contacts = keep_contacts(machine.scratch)
+        contacts = keep_contacts(machine)
         effort = self.effort + length * machine.scratch.effort
         if len(contacts.pair) == 0:
             return self._replace(effort=effort)

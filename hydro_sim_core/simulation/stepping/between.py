@@ -23,6 +23,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     PRESSURE,
     move_face,
 )
+from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose
 
 #: Way by which faces are moved towards the softer side before they are compared with a third body, m. They often lie in
@@ -122,6 +123,27 @@ def _link_patches(model, scratch):
 
 
 @kernel
+def complete_polygons_of_patch(model, scratch, p):
+    """Make the polygons that faces of patch p do not have yet.
+
+    Reads model: pair_rows; scratch.patches: R_BA, first_face, p_BA, pair.
+    """
+    patches = scratch.patches
+    rows = model.pair_rows[patches.pair[p]]
+    complete_polygons(
+        model.geometries,
+        rows[0],
+        rows[1],
+        patches.R_BA[p],
+        patches.p_BA[p],
+        scratch.query.work,
+        scratch.faces,
+        patches.first_face[p],
+        patches.first_face[p + 1],
+    )
+
+
+@kernel
 def _cut_patch(model, scratch, p, a, b, c):
     """Cut the faces of patch p, of geometries a and b, by geometry c; return whether any was.
 
@@ -137,6 +159,7 @@ def _cut_patch(model, scratch, p, a, b, c):
     shift = -TOWARDS_SOFT if model.stiffness[a] <= model.stiffness[b] else TOWARDS_SOFT
     set_relative_pose(scratch, b, c, scratch.between.R_CB, scratch.between.p_CB)
     any_cut = False
+    complete_polygons_of_patch(model, scratch, p)
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         if _cut_face(model.geometries, model.geometry_row[c], f, shift, scratch):
             any_cut = True
@@ -193,10 +216,10 @@ def _cut_face(geometries, row, f, shift, scratch):
 def remove_faces_without_area(scratch):
     """Remove faces without area, and patches without faces.
 
-    Reads scratch.faces: data; scratch.patches: R_WG, dropped_force, first_face, is_recovered, num, p_WG, pair;
+    Reads scratch.faces: data; scratch.patches: R_BA, R_WG, dropped_force, first_face, is_recovered, num, p_BA, p_WG,
+    pair; scratch.problem.islands: patch_trees.
+    Writes scratch.patches: R_BA, R_WG, dropped_force, first_face, is_recovered, num, p_BA, p_WG, pair;
     scratch.problem.islands: patch_trees.
-    Writes scratch.patches: R_WG, dropped_force, first_face, is_recovered, num, p_WG, pair; scratch.problem.islands:
-    patch_trees.
     """
     faces, patches = scratch.faces, scratch.patches
     trees = scratch.problem.islands.patch_trees
@@ -218,7 +241,9 @@ def remove_faces_without_area(scratch):
         trees[q, 0], trees[q, 1] = trees[p, 0], trees[p, 1]
         for i in range(3):
             patches.p_WG[q, i] = patches.p_WG[p, i]
+            patches.p_BA[q, i] = patches.p_BA[p, i]
             for j in range(3):
+                patches.R_BA[q, i, j] = patches.R_BA[p, i, j]
                 patches.R_WG[q, i, j] = patches.R_WG[p, i, j]
         patches_kept += 1
     patches.num[0] = patches_kept

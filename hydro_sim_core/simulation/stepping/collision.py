@@ -14,8 +14,10 @@ from hydro_sim_core.contact.pressure_field.faces import (
     share_ahead,
 )
 from hydro_sim_core.contact.pressure_field.fans import split_into_fans
-from hydro_sim_core.contact.pressure_field.query import find_faces
-from hydro_sim_core.contact.pressure_field.scratch import DROPPED_FORCE, OVERLAPS
+from hydro_sim_core.contact.pressure_field.kept_pairs import begin_pass
+from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
+from hydro_sim_core.contact.pressure_field.query import find_faces, find_faces_again
+from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
@@ -74,7 +76,7 @@ def dot(a, b):
 
 
 @kernel
-def _sound_faces(model, scratch, a, b, count, push):
+def _sound_faces(model, scratch, pair, a, b, count, push):
     """Append the faces of two shapes after ``count`` and sum their forces into ``push`` (3,), N.
 
     Returns:
@@ -85,7 +87,7 @@ def _sound_faces(model, scratch, a, b, count, push):
     Writes scratch: edge_box, mean_push.
     """
     query, faces = scratch.query, scratch.faces
-    found = find_faces(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)
+    found = find_faces_again(model.geometries, a, b, pair, scratch.R_BA, scratch.p_BA, query, faces, count)
     if found > faces.num_vertices.shape[0]:
         return found, 0.0, 0.0
     if model.geometries.is_skin[a] or model.geometries.is_skin[b]:
@@ -115,14 +117,14 @@ def _find_patch(model, state, scratch, pair, p, count):
     push, sound = scratch.push[pair], state.push[pair]
     for i in range(3):
         query.ahead[i] = sound[i]
-    found, carried, dropped = _sound_faces(model, scratch, a, b, count, push)
+    found, carried, dropped = _sound_faces(model, scratch, pair, a, b, count, push)
     if found > faces.num_vertices.shape[0]:
         return found
     if dropped > DEEP_SHARE * (dropped + carried) and carried > dropped and dot(sound, sound) == 0.0:
         # A new contact: its own force shows which faces are on the far side of a thin body.
         for i in range(3):
             query.ahead[i] = push[i]
-        found, carried, dropped = _sound_faces(model, scratch, a, b, count, push)
+        found, carried, dropped = _sound_faces(model, scratch, pair, a, b, count, push)
     patches.is_recovered[p] = False
     patches.dropped_force[p] = dropped
     if dropped > DEEP_SHARE * (dropped + carried):
@@ -150,15 +152,17 @@ def _find_patch(model, state, scratch, pair, p, count):
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pairs, splits_faces; scratch: R_WG, bounds, p_WG; model.points: first_pair; scratch.patches: num.
-    Writes scratch: overlaps, push; scratch.patches: R_WG, first_face, num, num_deep, num_faceless, p_WG, pair;
-    scratch.points: num_faced.
+    Reads model: pair_coarse, pair_rows, pairs, splits_faces; scratch: R_BA, R_WG, bounds, p_BA, p_WG; model.points:
+    first_pair; scratch.patches: num.
+    Writes scratch: overlaps, push; scratch.patches: R_BA, R_WG, first_face, num, num_deep, num_faceless, p_BA, p_WG,
+    pair; scratch.points: num_faced.
     """
     patches = scratch.patches
     patches.num[0] = 0
     patches.num_deep[0] = 0
     patches.num_faceless[0] = 0
     patches.first_face[0] = 0
+    begin_pass(scratch.query.kept)
     count = 0
     for pair in range(model.points.first_pair[0]):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
@@ -172,6 +176,19 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
             return found
         if found == count:
             continue
+        if model.splits_faces or model.pair_coarse[pair]:
+            rows = model.pair_rows[pair]
+            complete_polygons(
+                model.geometries,
+                rows[0],
+                rows[1],
+                scratch.R_BA,
+                scratch.p_BA,
+                scratch.query.work,
+                scratch.faces,
+                count,
+                found,
+            )
         if model.splits_faces:
             found = split_into_fans(scratch.faces, count, found)
             if found > scratch.faces.num_vertices.shape[0]:
@@ -182,7 +199,9 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
         patches.first_face[p + 1] = count
         for i in range(3):
             patches.p_WG[p, i] = scratch.p_WG[b, i]
+            patches.p_BA[p, i] = scratch.p_BA[i]
             for j in range(3):
+                patches.R_BA[p, i, j] = scratch.R_BA[i, j]
                 patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
         patches.num[0] += 1
     cut_what_lies_between(model, scratch)

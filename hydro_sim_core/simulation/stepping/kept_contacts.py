@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.contact.pressure_field.element_pairs import make_workspace
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
+from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
 from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.simulation.stepping.model import Scratch
+from hydro_sim_core.simulation.stepping.model import Model
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -39,8 +41,8 @@ class KeptContacts(NamedTuple):
         ends = np.cumsum(self.num_faces)
         spans = [np.arange(ends[row] - self.num_faces[row], ends[row]) for row in rows.tolist()]
         columns = np.concatenate([*spans, np.zeros(0, dtype=np.int64)]).astype(np.int64)
-        data, polygons, num_vertices = self.faces
-        faces = FaceBuffer(data[:, columns], polygons[columns], num_vertices[columns])
+        data, *tail = self.faces
+        faces = FaceBuffer._make([data[:, columns], *(array[columns] for array in tail)])
         return KeptContacts._make([*(array[rows] for array in self[:-1]), faces])
 
     def joined(self, other: KeptContacts) -> KeptContacts:
@@ -54,16 +56,37 @@ class KeptContacts(NamedTuple):
 _ROWS = KeptContacts._fields[:-2]
 
 
-def keep_contacts(scratch: Scratch) -> KeptContacts:
-    """Copy the patches of the last step."""
+def keep_contacts(machine: Machine) -> KeptContacts:
+    """Copy the patches of the last step, with all polygons: another model would not find them."""
+    model, scratch = machine.model, machine.scratch
     patches, faces = scratch.patches, scratch.faces
     num = int(patches.num[0])
+    for p in range(num):
+        make_polygons(model, faces, patches, p)
     count = int(patches.first_face[num])
     rows = [getattr(patches, name)[:num].copy() for name in _ROWS]
-    kept = FaceBuffer(
-        faces.data[:, :count].copy(), faces.polygons[:count].copy(), faces.num_vertices[:count].copy()
-    )
+    data, *tail = faces
+    kept = FaceBuffer._make([data[:, :count].copy(), *(array[:count].copy() for array in tail)])
     return KeptContacts._make([*rows, np.diff(patches.first_face[: num + 1]), kept])
+
+
+class FoundAt(Protocol):
+    """What tells at which pose the faces of patches were found: attributes are those of ``PatchTable``."""
+
+    first_face: Rows
+    pair: Rows
+    R_BA: Array
+    p_BA: Array
+
+
+def make_polygons(model: Model, faces: FaceBuffer, patches: FoundAt, p: int) -> None:
+    """Make the polygons that faces of patch p do not have yet."""
+    pair, first, last = patches.pair[p], patches.first_face[p], patches.first_face[p + 1]
+    if pair >= model.points.first_pair[0] or faces.num_vertices[first:last].all():
+        return
+    row_a, row_b = model.pair_rows[pair]
+    pose = patches.R_BA[p], patches.p_BA[p]
+    complete_polygons(model.geometries, row_a, row_b, *pose, make_workspace(), faces, first, last)
 
 
 def put_contacts(machine: Machine, contacts: KeptContacts) -> None:

@@ -21,7 +21,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
-from hydro_sim_core.contact.pressure_field.scratch import OVERLAPS
+from hydro_sim_core.contact.pressure_field.report import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
 from hydro_sim_core.simulation.stepping.face_points import pressure_at, set_points
 from hydro_sim_core.simulation.stepping.placement import largest_speed

@@ -25,6 +25,7 @@ from hydro_sim_core.contact.pressure_field.query import QueryScratch, make_query
 from hydro_sim_core.dynamics import Forest, KinematicTree, TreeScratch, make_scratch
 from hydro_sim_core.simulation.stepping.between import BetweenScratch, make_between_scratch
 from hydro_sim_core.simulation.stepping.face_points import POINTS
+from hydro_sim_core.simulation.stepping.patch_table import PatchTable, make_patch_table
 from hydro_sim_core.simulation.stepping.point_model import PointPairs, PointScratch, make_point_scratch
 from hydro_sim_core.simulation.stepping.pulls import NUM_PULL_COLUMNS, STIFFNESS
 from hydro_sim_core.solvers.options import SolverOptions, SolverScratch, make_solver_scratch
@@ -174,42 +175,6 @@ class State(NamedTuple):
     overlaps: Int1D
     deep: Int1D
     faceless: Int1D
-
-
-class PatchTable(NamedTuple):
-    """Patches of the last step; the first ``num[0]`` rows count.
-
-    Attributes:
-        num: (1,) number of patches.
-        pair: (P,) row of ``Model.pairs``.
-        first_face: (P + 1,) first column of each patch in the face buffer.
-        p_GR: (P, 3) reference point in the frame of geometry B, m.
-        R_WG: (P, 3, 3) orientation of geometry B at the beginning of the step.
-        p_WG: (P, 3) origin of geometry B, m.
-        wrench: (P, 6) moment about the reference point and force on B, world axes, N m and N.
-        normal_force: (P, 3) sum of the faces' forces along their normals, N.
-        is_recovered: (P,) whether the patch includes faces of deep contact that are otherwise dropped (see
-            ``collision``).
-        dropped_force: (P,) pressure times area of faces dropped because a pressure gradient points the wrong way, N.
-        num_deep: (1,) number of pairs that lost more than ``DEEP_SHARE`` of their force, or overlap by more than
-            ``START_SHARE`` of their size at an equivalent point.
-        num_faceless: (1,) number of pairs that overlap without any face; they have no patch.
-        faceless_pair: (pairs,) rows of ``Model.pairs`` of those pairs.
-    """
-
-    num: Int1D
-    pair: Int1D
-    first_face: Int1D
-    p_GR: Float2D
-    R_WG: Float3D
-    p_WG: Float2D
-    wrench: Float2D
-    normal_force: Float2D
-    is_recovered: Bool1D
-    dropped_force: Float1D
-    num_deep: Int1D
-    num_faceless: Int1D
-    faceless_pair: Int1D
 
 
 class Scratch(NamedTuple):
@@ -431,9 +396,9 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         R_WG=np.zeros((num_geometries, 3, 3)),
         p_WG=np.zeros((num_geometries, 3)),
         bounds=np.zeros((num_geometries, 6)),
-        query=make_query_scratch(model.geometries, max_faces),
+        query=make_query_scratch(model.geometries, max_faces, len(model.pairs)),
         faces=make_face_buffer(max_faces),
-        patches=_make_patch_table(max_patches, num_pairs),
+        patches=make_patch_table(max_patches, num_pairs),
         between=make_between_scratch(num_geometries, max_patches),
         points=make_point_scratch(model.points, (nb, num_coordinates, nv)),
         problem=problem,
@@ -479,21 +444,3 @@ def _make_spins(num_trees: int) -> dict[str, Any]:
         "is_lost": np.zeros(num_trees, dtype=np.bool_),
         "spin": np.zeros(num_trees),
     }
-
-
-def _make_patch_table(max_patches: int, num_pairs: int) -> PatchTable:
-    return PatchTable(
-        num=np.zeros(1, dtype=np.int64),
-        pair=np.zeros(max_patches, dtype=np.int64),
-        first_face=np.zeros(max_patches + 1, dtype=np.int64),
-        p_GR=np.zeros((max_patches, 3)),
-        R_WG=np.zeros((max_patches, 3, 3)),
-        p_WG=np.zeros((max_patches, 3)),
-        wrench=np.zeros((max_patches, 6)),
-        normal_force=np.zeros((max_patches, 3)),
-        is_recovered=np.zeros(max_patches, dtype=np.bool_),
-        dropped_force=np.zeros(max_patches),
-        num_deep=np.zeros(1, dtype=np.int64),
-        num_faceless=np.zeros(1, dtype=np.int64),
-        faceless_pair=np.zeros(num_pairs, dtype=np.int64),
-    )

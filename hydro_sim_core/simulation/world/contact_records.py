@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.contact import ContactPatch, world_faces
+from hydro_sim_core.contact import ContactPatch, FaceArrays, world_faces
 from hydro_sim_core.contact.laws import EQUIVALENT_POINT, law_of
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
 from hydro_sim_core.simulation.assembly.pairs import Collider
+from hydro_sim_core.simulation.stepping.kept_contacts import make_polygons
 from hydro_sim_core.simulation.stepping.model import Model, Scratch
 from hydro_sim_core.simulation.stepping.point_conditions import (
     AXIS,
@@ -49,6 +50,8 @@ class ContactRecord:
         pair: (P,) row of the model's pairs.
         R_WG: (P, 3, 3) orientation of each patch's geometry B.
         p_WG: (P, 3) origin of each patch's geometry B, m.
+        R_BA: (P, 3, 3) orientation of each patch's geometry A in B.
+        p_BA: (P, 3) origin of A in B, m.
         p_GR: (P, 3) reference point in B's frame, m.
         wrench: (P, 6) moment about the reference point and force on B, world axes.
         normal_force: (P, 3) part of the force along the face normals, N.
@@ -64,6 +67,8 @@ class ContactRecord:
     pair: NDArray[np.int64]
     R_WG: Array
     p_WG: Array
+    R_BA: Array
+    p_BA: Array
     p_GR: Array
     wrench: Array
     normal_force: Array
@@ -83,11 +88,14 @@ def record_contacts(model: Model, scratch: Scratch) -> ContactRecord:
             data=scratch.faces.data[:, :count].copy(),
             polygons=scratch.faces.polygons[:count].copy(),
             num_vertices=scratch.faces.num_vertices[:count].copy(),
+            elements=scratch.faces.elements[:count].copy(),
         ),
         first_face=patches.first_face[: num + 1].copy(),
         pair=patches.pair[:num].copy(),
         R_WG=patches.R_WG[:num].copy(),
         p_WG=patches.p_WG[:num].copy(),
+        R_BA=patches.R_BA[:num].copy(),
+        p_BA=patches.p_BA[:num].copy(),
         p_GR=patches.p_GR[:num].copy(),
         wrench=patches.wrench[:num].copy(),
         normal_force=patches.normal_force[:num].copy(),
@@ -118,10 +126,9 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
         law = law_of(a.geometry.is_rigid, b.geometry.is_rigid)
         if record.pair[p] >= model.points.first_pair[0]:
             law = EQUIVALENT_POINT
-        faces = (record.faces, record.first_face[p], record.first_face[p + 1])
         patches.append(
             ContactPatch(
-                face_source=partial(world_faces, *faces, record.R_WG[p], record.p_WG[p], swapped),
+                face_source=partial(_faces_of_patch, record, model, p, swapped),
                 p_WR=p_WR[p],
                 force_on_b=wrench[3:],
                 moment_on_b_at_reference=wrench[:3],
@@ -135,6 +142,13 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
             )
         )
     return patches
+
+
+def _faces_of_patch(record: ContactRecord, model: Model, p: int, swapped: bool) -> FaceArrays:
+    """Faces of a patch in the world frame; its polygons are made now if nobody has asked for them."""
+    make_polygons(model, record.faces, record, p)
+    first, last = record.first_face[p : p + 2]
+    return world_faces(record.faces, first, last, record.R_WG[p], record.p_WG[p], swapped)
 
 
 def reference_points(record: ContactRecord) -> Array:

@@ -10,7 +10,9 @@ from hydro_sim_core.compilation import Float1D, Float2D, Handle, entry
 from hydro_sim_core.contact import FaceArrays, GeometrySet, make_geometry_set, world_faces
 from hydro_sim_core.contact.poses import relative_pose
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
-from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces, make_query_scratch
+from hydro_sim_core.contact.pressure_field.kept_pairs import NOTHING_KEPT
+from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
+from hydro_sim_core.contact.pressure_field.query import canonical_order, find_faces_again, make_query_scratch
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
 from hydro_sim_core.contact.pressure_field.tree_query import find_faces_by_tree
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
@@ -31,7 +33,7 @@ def by_query(
     count: int,
 ) -> int:
     """Find the faces as the step does."""
-    return find_faces(geometries, a, b, R_BA, p_BA, False, scratch, faces, count)
+    return find_faces_again(geometries, a, b, NOTHING_KEPT, R_BA, p_BA, scratch, faces, count)
 
 
 @entry
@@ -76,7 +78,8 @@ class Pair:
         self._allocate(1024)
 
     def _allocate(self, capacity: int) -> None:
-        self._scratch = Handle(make_query_scratch(self._geometries, capacity))
+        scratch = make_query_scratch(self._geometries, capacity)
+        self._scratch, self._work = Handle(scratch), scratch.work
         self._buffer = make_face_buffer(capacity)
         self._faces = Handle(self._buffer)
 
@@ -88,6 +91,7 @@ class Pair:
         pair = (self._set, self._first, self._second, R_BA, p_BA)
         while (count := find(*pair, self._scratch, self._faces, 0)) > len(self._buffer.num_vertices):
             self._allocate(2 * count)
+        complete_polygons(*pair, self._work, self._faces, 0, count)
         return world_faces(self._buffer, 0, count, X_W2[:3, :3], X_W2[:3, 3], swapped=self._first == 1)
 
     def contact(self, X_WA: np.ndarray, X_WB: np.ndarray, find: Callable[..., int] = by_query) -> Contact:

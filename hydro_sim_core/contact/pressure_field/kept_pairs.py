@@ -1,0 +1,193 @@
+# mypy: allow-untyped-defs
+"""Pairs of elements kept from one step to the next: those with polygons, and candidates where new surfaces may begin.
+
+Where bodies move little, nearly all pairs with a polygon have one again, with the same edges, and behind these nothing
+is to be looked for. Candidates are what the trees say with boxes grown by a *skin*: as long as bodies have moved less
+than that, the trees need not be asked again.
+
+What is kept saves time and changes no result: faces come sorted by their elements, and a walk finds the same ones with
+a list and without. So states, copies and replays know nothing of it.
+
+Lists of all pairs of geometries stand one after the other in two pools: that of the last step is read, the other
+written.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.compilation import Float1D, Float2D, Int1D, Int2D, Int3D, kernel
+from hydro_sim_core.contact.pressure_field.boxes import extent
+
+#: Entries of ``KeptPairs.now``: number of the present pass over all pairs, filled rows of the pools.
+PASS, NUM_FOUND, NUM_CANDIDATES = range(3)
+#: Entries of a row of ``KeptPairs.spans``: pass in which it was written, first row and number in the pools of pairs
+#: with polygons and of candidates.
+WRITTEN, FIRST, FOUND, FIRST_CANDIDATE, CANDIDATES = range(5)
+#: Entries of a row of ``KeptPairs.poses``: pose of A in B at the last query, rotation by rows, then origin; the same
+#: when the trees were asked; the skin, m.
+LAST, ASKED, SKIN = 0, 12, 24
+
+#: Row of a pair of which nothing is kept.
+NOTHING_KEPT = -1
+#: Steps like the last one for which a skin is made.
+_STEPS = 8.0
+#: Largest skin, as a share of the smaller body: a thicker one has too many candidates.
+_THICKEST = 1.0 / 150.0
+
+
+class KeptPairs(NamedTuple):
+    """Memory of the lists.
+
+    Attributes:
+        now: (3,) see ``PASS``.
+        spans: (P, 5) of each pair of geometries, see ``WRITTEN``.
+        poses: (P, 25) of each pair of geometries, see ``LAST``.
+        found: (2, n, 3) pools of pairs with polygons: element of A, element of B, word (see ``lanes``).
+        candidates: (2, n, 2) pools of candidates.
+        vanished: (n, 3) pairs that have no polygon any more, with their last word.
+        order: (n, 2) scratch of sorting: keys and positions.
+        row: (n,) scratch of sorting: one row of faces.
+        words: (n, 3) scratch of sorting.
+    """
+
+    now: Int1D
+    spans: Int2D
+    poses: Float2D
+    found: Int3D
+    candidates: Int3D
+    vanished: Int2D
+    order: Int2D
+    row: Float1D
+    words: Int2D
+
+
+def make_kept_pairs(num_pairs: int, size: int) -> KeptPairs:
+    """Allocate lists for a number of pairs of geometries; one row more serves queries that keep nothing."""
+    return KeptPairs(
+        now=np.zeros(3, dtype=np.int64),
+        spans=np.full((num_pairs + 1, 5), -9, dtype=np.int64),
+        poses=np.zeros((num_pairs + 1, 25)),
+        found=np.zeros((2, size, 3), dtype=np.int64),
+        candidates=np.zeros((2, size, 2), dtype=np.int64),
+        vanished=np.zeros((size, 3), dtype=np.int64),
+        order=np.zeros((size, 2), dtype=np.int64),
+        row=np.zeros(size),
+        words=np.zeros((size, 3), dtype=np.int64),
+    )
+
+
+@kernel(inline=True)
+def begin_pass(kept):
+    """Begin to query all pairs of geometries once more: the other pool is written.
+
+    Reads kept: now.
+    Writes kept: now.
+    """
+    kept.now[PASS] += 1
+    kept.now[NUM_FOUND] = 0
+    kept.now[NUM_CANDIDATES] = 0
+
+
+@kernel(inline=True)
+def is_known(kept, pair):
+    """Whether there is a list of a pair of geometries from the last pass.
+
+    Reads kept: now, spans.
+    """
+    return kept.spans[pair, WRITTEN] == kept.now[PASS] - 1
+
+
+@kernel(inline=True)
+def write_pose(pose, first, R_BA, p_BA):
+    """Write the pose of A in B to twelve entries of a row."""
+    for i in range(3):
+        pose[first + 9 + i] = p_BA[i]
+        for j in range(3):
+            pose[first + 3 * i + j] = R_BA[i, j]
+
+
+@kernel(inline=True)
+def way_from(pose, first, R_BA, p_BA, box):
+    """Upper bound of the way (m) of any point of A's box since a pose was written."""
+    turned, moved = 0.0, 0.0
+    for i in range(3):
+        way = p_BA[i] - pose[first + 9 + i]
+        for j in range(3):
+            change = R_BA[i, j] - pose[first + 3 * i + j]
+            turned += change * change
+            way += change * box[j]
+        moved += way * way
+    size = math.sqrt(box[3] * box[3] + box[4] * box[4] + box[5] * box[5])
+    return math.sqrt(moved) + math.sqrt(turned) * size
+
+
+@kernel(inline=True)
+def skin_for(way, box_a, box_b):
+    """Skin (m) for bodies that move by ``way`` in a step; 0 if they are so fast that none pays."""
+    thickest = _THICKEST * min(extent(box_a), extent(box_b))
+    return 0.0 if 2.0 * way > thickest else min(_STEPS * way, thickest)
+
+
+@kernel
+def _sort(order, n):
+    """Sort the first rows of an array by their first entries with Shell's method."""
+    gap = 1
+    while gap < n:
+        gap = 3 * gap + 1
+    while gap > 1:
+        gap //= 3
+        for i in range(gap, n):
+            key, value, j = order[i, 0], order[i, 1], i
+            while j >= gap and order[j - gap, 0] > key:
+                order[j, 0], order[j, 1] = order[j - gap, 0], order[j - gap, 1]
+                j -= gap
+            order[j, 0], order[j, 1] = key, value
+
+
+@kernel
+def sort_faces(kept, found, data, first, num_sorted, num):
+    """Bring faces into the order of their elements.
+
+    Args:
+        kept: ``KeptPairs``.
+        found: (>= num, 3) their pairs of elements with words, of which the first ``num_sorted`` are in order.
+        data: (NUM_ROWS, capacity) rows of the face buffer.
+        first: Column of the first of them.
+        num_sorted: How many are in order.
+        num: How many there are.
+
+    Reads kept: order, row, vanished, words.
+    Writes kept: order, row, vanished, words.
+    """
+    new, order, words = num - num_sorted, kept.order, kept.words
+    if new == 0:
+        return
+    for k in range(new):
+        order[k, 0] = found[num_sorted + k, 0] << 31 | found[num_sorted + k, 1]
+        order[k, 1] = num_sorted + k
+    _sort(order, new)
+    # Merge from behind: position k gets what stands at ``source``; before the first new one nothing moves.
+    old, begin = num_sorted - 1, num
+    for k in range(num - 1, -1, -1):
+        if new == 0:
+            break
+        source = order[new - 1, 1]
+        if old >= 0 and (found[old, 0] << 31 | found[old, 1]) > order[new - 1, 0]:
+            source = old
+            old -= 1
+        else:
+            new -= 1
+        words[k, 0], words[k, 1], words[k, 2] = found[source, 0], found[source, 1], found[source, 2]
+        kept.vanished[k, 0] = source
+        begin = k
+    for k in range(begin, num):
+        found[k, 0], found[k, 1], found[k, 2] = words[k, 0], words[k, 1], words[k, 2]
+    for row in range(data.shape[0]):
+        for k in range(begin, num):
+            kept.row[k] = data[row, first + kept.vanished[k, 0]]
+        for k in range(begin, num):
+            data[row, first + k] = kept.row[k]

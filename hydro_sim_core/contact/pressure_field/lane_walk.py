@@ -1,0 +1,453 @@
+# mypy: allow-untyped-defs
+"""The walk over a contact surface (``walk``) with polygons of many pairs of elements at once (``lanes``).
+
+It begins with the pairs that had polygons in the last step (``kept_pairs``); where one has a new edge, the surface goes
+on in a new pair. Other surfaces begin where the walk of ``walk`` begins. Polygons are not made before somebody wants to
+see them (``late_polygons``).
+
+What it returns depends on the pose alone, not on what was kept: all pairs with a polygon, sorted. It gives up where
+round-off decides: if one of these pairs is doubtful, or if there is no polygon behind an edge of one. Pairs without
+polygon decide nothing, since which of them are tried depends on what was kept.
+"""
+
+from __future__ import annotations
+
+from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, entry, kernel
+from hydro_sim_core.contact.geometry_set import GeometrySet
+from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
+from hydro_sim_core.contact.pressure_field.elements import (
+    COMPLIANT_MESH,
+    RIGID_MESH,
+    tie_distance,
+)
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    NORMAL,
+    NUM_ROWS,
+    PRESSURE,
+    FaceBuffer,
+    append_polygon,
+    share_ahead,
+)
+from hydro_sim_core.contact.pressure_field.kept_pairs import (
+    ASKED,
+    CANDIDATES,
+    FIRST,
+    FIRST_CANDIDATE,
+    FOUND,
+    LAST,
+    NUM_CANDIDATES,
+    NUM_FOUND,
+    PASS,
+    SKIN,
+    WRITTEN,
+    is_known,
+    skin_for,
+    sort_faces,
+    way_from,
+    write_pose,
+)
+from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane, is_beyond
+from hydro_sim_core.contact.pressure_field.lanes import (
+    CROSSES_ZERO,
+    DOUBTFUL,
+    FACE,
+    IS_FACE,
+    LANES,
+    NUM_LINES,
+    WORD,
+)
+from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE, OVERLAPS
+from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
+from hydro_sim_core.contact.pressure_field.visits import NO_SLOT, entry_of, is_full, mark_found, retries_left
+from hydro_sim_core.contact.pressure_field.walk import (
+    begin_walk,
+    descend_either,
+    face_of_pair,
+    must_try_all,
+    opposed,
+    pair_behind,
+    push_pair_behind,
+    push_pairs_at_next_peak,
+)
+
+#: Results of a walk that met a doubtful pair, and of one without enough memory.
+IN_DOUBT, NO_ROOM = -1, -2
+#: Bits of a word that are those of edges.
+_EDGES = (1 << NUM_LINES) - 1
+
+
+@kernel(inline=True)
+def may_walk_in_lanes(geometries, a, b):
+    """Whether lanes know all rules that hold for the faces of two geometries.
+
+    Upright faces of skins are not among them, nor are pairs of which all elements must be tried: lists of so many
+    candidates would be long.
+
+    Reads geometries: is_skin.
+    """
+    return not (geometries.is_skin[a] or geometries.is_skin[b] or must_try_all(geometries, a, b))
+
+
+@kernel(inline=True)
+def _ask_trees(geometries, a, b, R_BA, p_BA, region, other_rim, slack, scratch, candidates, first):
+    """List the pairs at which walks start, with boxes grown by ``slack``; return their number, -1 if there is no room.
+
+    Reads geometries: field_start, kind, rim_start, shell_start; scratch: pending.
+    Writes scratch: nodes.
+    """
+    on_half_space, row_b = geometries.kind[b] != COMPLIANT_MESH, geometries.field_start[b]
+    num_nodes, num = 1, 0
+    while num_nodes > 0:
+        num_nodes, num_new = descend_either(
+            region, row_b, R_BA, p_BA, slack, on_half_space, scratch, num_nodes, 0
+        )
+        if num_new == 1:
+            if first + num == candidates.shape[0]:
+                return -1
+            candidates[first + num, 0] = scratch.pending[0, 0]
+            candidates[first + num, 1] = scratch.pending[0, 1]
+            num += 1
+        if num_nodes == 0 and other_rim:
+            other_rim, num_nodes = False, 1
+            scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.rim_start[a], geometries.shell_start[b]
+    return num
+
+
+@kernel(inline=True)
+def _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch):
+    """List the candidates of a pair of geometries: those of the last pass or, if bodies have moved too far, new ones.
+
+    Returns:
+        Their number; -1 if there is no room.
+
+    Reads geometries: boxes, node_start; scratch.kept: candidates, now, poses, spans.
+    Writes scratch.kept: candidates, poses.
+    """
+    kept = scratch.kept
+    pose, span, now = kept.poses[pair], kept.spans[pair], kept.now
+    pool, first = kept.candidates[now[PASS] & 1], now[NUM_CANDIDATES]
+    root_a, root_b = geometries.node_start[a], geometries.node_start[b]
+    box_a, skin = geometries.boxes[root_a], 0.0
+    if is_known(kept, pair):
+        if way_from(pose, ASKED, R_BA, p_BA, box_a) < pose[SKIN]:
+            if first + span[CANDIDATES] > pool.shape[0]:
+                return -1
+            before, start = kept.candidates[1 - (now[PASS] & 1)], span[FIRST_CANDIDATE]
+            for k in range(span[CANDIDATES]):
+                pool[first + k, 0], pool[first + k, 1] = before[start + k, 0], before[start + k, 1]
+            return span[CANDIDATES]
+        box_b = box_a if root_b == geometries.node_start[b + 1] else geometries.boxes[root_b]
+        skin = skin_for(way_from(pose, LAST, R_BA, p_BA, box_a), box_a, box_b)
+    pose[SKIN] = skin
+    write_pose(pose, ASKED, R_BA, p_BA)
+    return _ask_trees(geometries, a, b, R_BA, p_BA, region, other_rim, tie + skin, scratch, pool, first)
+
+
+@kernel(inline=True)
+def _keep(kept, pair, num_found, num_candidates, R_BA, p_BA):
+    """Keep the lists of a pair of geometries.
+
+    Reads kept: now.
+    Writes kept: now, poses, spans.
+    """
+    if pair == kept.spans.shape[0] - 1:
+        return
+    span, now = kept.spans[pair], kept.now
+    span[WRITTEN] = now[PASS]
+    span[FIRST], span[FOUND] = now[NUM_FOUND], num_found
+    span[FIRST_CANDIDATE], span[CANDIDATES] = now[NUM_CANDIDATES], num_candidates
+    now[NUM_FOUND] += num_found
+    now[NUM_CANDIDATES] += num_candidates
+    write_pose(kept.poses[pair], LAST, R_BA, p_BA)
+
+
+@kernel(inline=True)
+def _is_torn(geometries, found, num_vanished, scratch):
+    """Whether a pair still has an edge towards one that has no polygon any more.
+
+    Reads scratch.kept: vanished.
+    """
+    for k in range(num_vanished):
+        gone = scratch.kept.vanished[k]
+        for face in range(NUM_LINES):
+            if gone[2] & 1 << face == 0:
+                continue
+            next_a, next_b = pair_behind(geometries, gone[0], gone[1], face)
+            if next_a < 0 or next_b < 0:
+                continue
+            entry_there = entry_of(scratch, next_a, next_b)
+            if entry_there < 0:
+                continue
+            for back in range(NUM_LINES):
+                if found[entry_there, 2] & 1 << back:
+                    back_a, back_b = pair_behind(geometries, next_a, next_b, back)
+                    if back_a == gone[0] and back_b == gone[1]:
+                        return True
+    return False
+
+
+@kernel(inline=True)
+def _append_parted(geometries, a, b, R_BA, p_BA, tie, num, found, scratch, faces, count):
+    """Append the faces that the line of zero pressure parts, in order; return the new count.
+
+    Reads geometries: kind.
+    """
+    on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
+    for k in range(num):
+        if found[k, 2] & CROSSES_ZERO:
+            n = face_of_pair(
+                geometries, found[k, 0], found[k, 1], b, R_BA, p_BA, tie, a_is_rigid, on_half_space, scratch
+            )
+            if n != 0:
+                count = append_polygon(faces, count, n, False, True, False, scratch)
+    return count
+
+
+@kernel(inline=True)
+def _leave_contact_faces(faces, first, num, found, has_margin, scratch):
+    """Keep the contact faces among polygons, in order, and return one past the last of them.
+
+    With a margin those are left out that the line of zero pressure parts.
+
+    Reads faces: data; scratch: ahead, report.
+    Writes faces: data, elements, num_vertices; scratch: report.
+    """
+    data, kept = faces.data, first
+    for k in range(num):
+        f = first + k
+        area, pressure = data[AREA, f], data[PRESSURE, f]
+        if not area > 0.0 or (has_margin and found[k, 2] & CROSSES_ZERO):
+            continue
+        if found[k, 2] & IS_FACE == 0:
+            if pressure > 0.0:
+                normal = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
+                scratch.report[DROPPED_FORCE] += area * pressure * share_ahead(normal, scratch.ahead)
+            continue
+        if kept != f:
+            for row in range(NUM_ROWS):
+                data[row, kept] = data[row, f]
+        faces.num_vertices[kept] = 0
+        faces.elements[kept, 0], faces.elements[kept, 1] = found[k, 0], found[k, 1]
+        kept += 1
+    return kept
+
+
+@kernel(inline=True)
+def _fill_block(geometries, a, b, R_BA, p_BA, tie, known, candidates, cursors, num_pending, scratch):
+    """Fill the lanes: with known pairs, then with pairs behind new edges, then with candidates.
+
+    Args:
+        geometries: ``GeometrySet``.
+        a: Index of geometry A.
+        b: Index of geometry B.
+        R_BA: (3, 3) rotation of A in B.
+        p_BA: (3,) origin of A in B, m.
+        tie: ``tie_distance``.
+        known: (n, 3) pairs that had polygons in the last pass.
+        candidates: (m, 2) pairs where new surfaces may begin.
+        cursors: How many known pairs and how many candidates have been taken.
+        num_pending: Number of pending pairs.
+        scratch: ``QueryScratch``.
+
+    Returns:
+        Number of filled lanes; ``cursors`` and ``num_pending`` afterwards.
+
+    Reads geometries: kind; scratch: pending.
+    """
+    on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
+    known_at, at = cursors
+    lane = 0
+    while lane < LANES and known_at < known.shape[0]:
+        old = known[known_at]
+        fill_lane(geometries, old[0], old[1], NO_SLOT, old[2] & _EDGES, on_half_space, scratch, lane)
+        known_at += 1
+        lane += 1
+    while lane < LANES and num_pending > 0:
+        retries = retries_left(scratch, num_pending)
+        num_pending -= 1
+        new = scratch.pending[num_pending]
+        if retries >= 0 and not opposed(geometries, new[0], new[1]):
+            fill_lane(geometries, new[0], new[1], new[2], 0, on_half_space, scratch, lane)
+            lane += 1
+    while lane < LANES and at < candidates.shape[0]:
+        one, other = candidates[at, 0], candidates[at, 1]
+        at += 1
+        if opposed(geometries, one, other):
+            continue
+        if not on_half_space and is_beyond(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch):
+            continue
+        if entry_of(scratch, one, other) < 0:
+            fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
+            lane += 1
+    return lane, (known_at, at), num_pending
+
+
+@kernel(inline=True)
+def _note_vanished(kept, num_vanished, here):
+    """Note a known pair that has no polygon any more.
+
+    Writes kept: vanished.
+    """
+    gone = kept.vanished[num_vanished]
+    gone[0], gone[1], gone[2] = here[0], here[1], here[3]
+    return num_vanished + 1
+
+
+@kernel(inline=True)
+def _use_block(geometries, num_lanes, count, found, faces, tally, num_pending, scratch):
+    """List the polygons of a block and add the pairs behind their new edges.
+
+    Args:
+        geometries: ``GeometrySet``.
+        num_lanes: Number of filled lanes.
+        count: First column for polygons in ``faces``.
+        found: (n, 3) the list.
+        faces: ``FaceBuffer``.
+        tally: How many have been found, how many of these are known ones in order, and how many have vanished.
+        num_pending: Number of pending pairs.
+        scratch: ``QueryScratch``.
+
+    Returns:
+        0, ``IN_DOUBT`` or ``NO_ROOM``; ``tally`` and ``num_pending`` afterwards.
+
+    Reads scratch: block, in_lanes.
+    Writes faces: data.
+    """
+    w, (num_found, num_sorted, num_vanished) = scratch.block, tally
+    room = min(found.shape[0], faces.num_vertices.shape[0] - count)
+    for lane in range(num_lanes):
+        if is_full(scratch, num_pending) or num_found == room:
+            return NO_ROOM, tally, num_pending
+        word, here = int(w[WORD * LANES + lane]), scratch.in_lanes[lane]
+        edges = word & _EDGES
+        if edges == 0:
+            if here[2] != NO_SLOT:
+                return IN_DOUBT, tally, num_pending
+            if here[3] != 0:
+                num_vanished = _note_vanished(scratch.kept, num_vanished, here)
+            continue
+        if not mark_found(scratch, here[0], here[1], here[2], num_found):
+            continue
+        if word & DOUBTFUL:
+            return IN_DOUBT, tally, num_pending
+        for row in range(NUM_ROWS):
+            faces.data[row, count + num_found] = w[(FACE + row) * LANES + lane]
+        found[num_found, 0], found[num_found, 1], found[num_found, 2] = here[0], here[1], word
+        if here[3] != 0 and num_sorted == num_found:
+            num_sorted += 1
+        num_found += 1
+        new_edges = edges & ~here[3]
+        for face in range(NUM_LINES):
+            if new_edges & 1 << face:
+                num_pending = push_pair_behind(geometries, here[0], here[1], face, scratch, num_pending)
+    return 0, (num_found, num_sorted, num_vanished), num_pending
+
+
+@kernel(inline=True)
+def _lists(kept, pair, num_candidates):
+    """Pairs that had polygons in the last pass (n, 3), room for those of this one, and candidates (m, 2).
+
+    Reads kept: candidates, found, now, spans.
+    """
+    parity, span, first = kept.now[PASS] & 1, kept.spans[pair], kept.now[NUM_CANDIDATES]
+    begin = span[FIRST] if is_known(kept, pair) else 0
+    end = begin + span[FOUND] if is_known(kept, pair) else 0
+    return (
+        kept.found[1 - parity, begin:end],
+        kept.found[parity, kept.now[NUM_FOUND] :],
+        kept.candidates[parity, first : first + num_candidates],
+    )
+
+
+@kernel(inline=True)
+def _finish(
+    geometries, a, b, pair, R_BA, p_BA, tie, has_margin, found, tally, num_candidates, faces, count, scratch
+):
+    """Sort and keep what a walk has found; return one past the last contact face.
+
+    Reads faces: data.
+    Writes faces: data; scratch: report.
+    """
+    num_found, num_sorted, num_vanished = tally
+    if _is_torn(geometries, found, num_vanished, scratch):
+        return IN_DOUBT
+    if num_found == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
+        scratch.report[OVERLAPS] = 1.0
+    sort_faces(scratch.kept, found, faces.data, count, num_sorted, num_found)
+    _keep(scratch.kept, pair, num_found, num_candidates, R_BA, p_BA)
+    count = _leave_contact_faces(faces, count, num_found, found, has_margin, scratch)
+    if has_margin:
+        count = _append_parted(geometries, a, b, R_BA, p_BA, tie, num_found, found, scratch, faces, count)
+    return count
+
+
+@kernel(inline=True)
+def _num_peaks(geometries, g):
+    """Number of peaks of a geometry.
+
+    Reads geometries: peak_start.
+    """
+    return geometries.peak_start[g + 1] - geometries.peak_start[g]
+
+
+@entry
+def walk_in_lanes(
+    geometries: GeometrySet,
+    a: int,
+    b: int,
+    pair: int,
+    R_BA: ConstFloat2D,
+    p_BA: ConstFloat1D,
+    scratch: QueryScratch,
+    faces: FaceBuffer,
+    count: int,
+) -> int:
+    """Append contact faces like ``query.find_faces_again``, or return ``IN_DOUBT`` or ``NO_ROOM``.
+
+    Nothing is kept of a negative ``pair``.
+
+    Reads scratch: block.
+    Writes scratch: block.
+    """
+    kept, tie = scratch.kept, tie_distance(geometries, a, b, p_BA)
+    pair = pair if pair >= 0 else kept.spans.shape[0] - 1
+    region, other_rim, has_margin, _ = begin_walk(geometries, a, b, tie, scratch)
+    num_candidates = _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch)
+    if num_candidates < 0:
+        return NO_ROOM
+    known, found, candidates = _lists(kept, pair, num_candidates)
+    tally, cursors, num_pending = (0, 0, 0), (0, 0), 0
+    peak, num_peaks = 0, _num_peaks(geometries, a) + _num_peaks(geometries, b)
+    while True:
+        num_lanes, cursors, num_pending = _fill_block(
+            geometries, a, b, R_BA, p_BA, tie, known, candidates, cursors, num_pending, scratch
+        )
+        if num_lanes > 0:
+            cut_block(geometries, a, b, R_BA, p_BA, scratch.block)
+            status, tally, num_pending = _use_block(
+                geometries, num_lanes, count, found, faces, tally, num_pending, scratch
+            )
+            if status != 0:
+                return status
+        elif peak < num_peaks:
+            num_pending = push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch)
+            peak += 1
+        else:
+            break
+    return _finish(
+        geometries,
+        a,
+        b,
+        pair,
+        R_BA,
+        p_BA,
+        tie,
+        has_margin,
+        found,
+        tally,
+        num_candidates,
+        faces,
+        count,
+        scratch,
+    )
