@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """All contact faces of a pair of geometries.
 
 Pairs have a canonical order (``canonical_order``): a half space is B; of a rigid and a compliant mesh the rigid one is

@@ -73,10 +73,21 @@ def keep_contacts(machine: Machine) -> KeptContacts:
 class FoundAt(Protocol):
     """What tells at which pose the faces of patches were found: attributes are those of ``PatchTable``."""
 
-    first_face: Rows
-    pair: Rows
-    R_BA: Array
-    p_BA: Array
+    @property
+    def first_face(self) -> Rows:
+        """First face of each patch."""
+
+    @property
+    def pair(self) -> Rows:
+        """Row of the model's pairs."""
+
+    @property
+    def R_BA(self) -> Array:
+        """Orientations of A in B (P, 3, 3)."""
+
+    @property
+    def p_BA(self) -> Array:
+        """Origins of A in B (P, 3), m."""
 
 
 def make_polygons(model: Model, faces: FaceBuffer, patches: FoundAt, p: int) -> None:
