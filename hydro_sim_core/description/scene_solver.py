@@ -80,6 +80,12 @@ class SolverSettings(Section):
         True, strict=True, description="Solve again with the new normal forces after an impact."
     )
 
+    parity: Literal["drake"] | None = Field(
+        None,
+        description="Take steps as this program does, for comparison: friction is lagged, similar or sap, and solved "
+        "once, with the bounds from before the step.",
+    )
+
     @property
     def choice(self) -> SolverChoice:
         """The chosen law, method and integrator."""
@@ -89,6 +95,7 @@ class SolverSettings(Section):
             method=self.method,
             integrator=self.integrator,
             has_accuracy=self.accuracy is not None,
+            parity=self.parity,
         )
 
     @model_validator(mode="after")
@@ -101,6 +108,8 @@ class SolverSettings(Section):
             self._refuse({"tolerance", "max_iterations", "relag"}, f"integrator {choice.integrator.name}")
         elif not choice.law.lags:
             self._refuse({"relag"}, f"friction {choice.law.name}")
+        elif self.parity is not None:
+            self._refuse({"relag"}, f"parity {self.parity}")
         return self
 
     def _refuse(self, idle: set[str], beside: str) -> None:

@@ -347,6 +347,7 @@ def _solver_options(settings: SolverSettings) -> SolverOptions:
         stiction_speed=settings.stiction_speed,
         lags=choice.law.lags,
         relag=settings.relag,
+        keeps_bounds=settings.parity is not None,
         numbers_per_face=method.numbers_per_face if method is not None else 0,
     )
 
