@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
     AddContactMaterial,
@@ -111,8 +113,8 @@ TURNS = {"ball on a box": 3.0, "two boxes on a box": 0.004, "rod between fingers
 class Start:
     """Pose (quaternion w, x, y, z; position, m) and twist (angular first) of each part, or displacement and rate."""
 
-    poses: dict[str, tuple[np.ndarray, np.ndarray]]
-    twists: dict[str, np.ndarray]
+    poses: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
+    twists: dict[str, NDArray[np.float64]]
 
 
 def random_start(scene: str, rng: np.random.Generator) -> Start:
@@ -136,7 +138,7 @@ def random_start(scene: str, rng: np.random.Generator) -> Start:
 class OurStep:
     """One step of ours after any start."""
 
-    def __init__(self, scene: str, law: str, time_step: float, **solver: object) -> None:
+    def __init__(self, scene: str, law: str, time_step: float, **solver: Any) -> None:
         self._parts = [part for part in SCENES[scene] if part.mass > 0.0]
         builder = hs.SceneBuilder(
             "parity",
@@ -148,7 +150,7 @@ class OurStep:
             _add_ours(builder, part)
         self.world = hs.World(builder.build())
 
-    def __call__(self, start: Start, steps: int = 1) -> np.ndarray:
+    def __call__(self, start: Start, steps: int = 1) -> NDArray[np.float64]:
         """Velocities after a step, or more: the twists of free parts (6) and the rates of others, part after part."""
         poses = [(part, *start.poses[part.name]) for part in self._parts]
         q = [np.concatenate([turn, p]) if part.slide is None else [p @ part.slide] for part, turn, p in poses]
@@ -156,12 +158,12 @@ class OurStep:
         self.world.step(steps)
         return np.array(self.world.v)
 
-    def before(self, start: Start) -> np.ndarray:
+    def before(self, start: Start) -> NDArray[np.float64]:
         """Velocities before the step, in the order of those after it."""
         twists = [(part, start.twists[part.name]) for part in self._parts]
         return np.concatenate([V if part.slide is None else [V[3:] @ part.slide] for part, V in twists])
 
-    def residual(self, v: np.ndarray) -> float:
+    def residual(self, v: NDArray[np.float64]) -> float:
         """Residual of the momentum balance of the last step at other velocities after it, relative to the momenta."""
         machine = self.world._machine
         problem, scratch = machine.scratch.problem, machine.scratch.solver
@@ -172,14 +174,14 @@ class OurStep:
 
 
 def _add_ours(builder: hs.SceneBuilder, part: Part) -> None:
-    material = {
+    material: dict[str, Any] = {
         "friction": part.friction,
         "dissipation": part.dissipation,
         "margin": 0.0,
         **({"modulus": part.modulus} if part.modulus is not None else {"compliance": "rigid"}),
     }
     if part.shape == "box":
-        measures: dict[str, object] = {"size": part.size}
+        measures: dict[str, Any] = {"size": part.size}
     else:
         measures = {"radius": part.size[0], "resolution_hint": RESOLUTION}
         if part.shape == "cylinder":
@@ -187,7 +189,7 @@ def _add_ours(builder: hs.SceneBuilder, part: Part) -> None:
     if part.mass == 0.0:
         builder.add_static(part.name, part.shape, **measures, **material)
         return
-    inertia = {"mass": part.mass, "center_of_mass": part.center, "inertia": part.inertia}
+    inertia: dict[str, Any] = {"mass": part.mass, "center_of_mass": part.center, "inertia": part.inertia}
     if part.slide is None:
         builder.add_body(part.name, **inertia).add_shape(part.shape, **measures, **material)
         return
@@ -223,7 +225,7 @@ class DrakeStep:
         self._simulator = Simulator(builder.Build())
         self._context = self._simulator.get_mutable_context()
 
-    def __call__(self, start: Start) -> np.ndarray:
+    def __call__(self, start: Start) -> NDArray[np.float64]:
         """Velocities as from ``OurStep``."""
         plant = self._plant
         of_plant = plant.GetMyMutableContextFromRoot(self._context)
@@ -257,7 +259,7 @@ class DrakeStep:
         return np.concatenate(found)
 
 
-def _add_to_drake(plant, part: Part) -> None:
+def _add_to_drake(plant: Any, part: Part) -> None:
     properties = ProximityProperties()
     friction = CoulombFriction(part.friction, part.friction)
     AddContactMaterial(part.dissipation, None, friction, properties)
@@ -269,16 +271,14 @@ def _add_to_drake(plant, part: Part) -> None:
     if part.mass == 0.0:
         body = plant.world_body()
     else:
-        rotational = UnitInertia(*(np.array(part.inertia) / part.mass)).ShiftFromCenterOfMass(
-            np.array(part.center)
-        )
-        body = plant.AddRigidBody(part.name, SpatialInertia(part.mass, part.center, rotational))
+        center: Any = np.array(part.center)
+        unit: Any = np.array(part.inertia) / part.mass
+        rotational = UnitInertia(*unit).ShiftFromCenterOfMass(center)
+        body = plant.AddRigidBody(part.name, SpatialInertia(part.mass, center, rotational))
     if part.slide is not None:
-        plant.AddJoint(
-            PrismaticJoint(
-                f"{part.name} slide", plant.world_frame(), body.body_frame(), part.slide, -1.0, 1.0, 0.0
-            )
-        )
+        axis: Any = np.array(part.slide)
+        frames = plant.world_frame(), body.body_frame()
+        plant.AddJoint(PrismaticJoint(f"{part.name} slide", *frames, axis, -1.0, 1.0, 0.0))
     plant.RegisterCollisionGeometry(
         body, RigidTransform(RotationMatrix()), _shape(part), part.name, properties
     )
