@@ -5,6 +5,7 @@ Contact is that of the convex models in the limit of short steps: the same press
 same laws, friction regularised by the same soft norm (Elandt 2019, sections III and X-C). Faces are cut into triangles
 around their centroids, and each triangle presses at its centre of pressure. Force and moment are then the exact
 integrals of the pressure, for any split of the faces, so that they are continuous and derive from the stored energy.
+Faces whose pressure falls as they are pressed fade out (``share_by_turn``), where the convex models drop them.
 """
 
 from __future__ import annotations
@@ -18,12 +19,11 @@ from hydro_sim_core.contact.pressure_field.faces import (
     CENTROID,
     GRADIENT,
     PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
+    share_by_turn,
 )
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
-from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, find_patches
+from hydro_sim_core.simulation.stepping.collision import MIN_AREA, find_patches
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops, spring_effort
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
@@ -242,12 +242,11 @@ def _press_faces(model, scratch, p, twist):
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
-        falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
-        if data[AREA, f] <= MIN_AREA or (falls and not patches.is_recovered[p]):
+        share = 1.0 if patches.is_recovered[p] else share_by_turn(data, f)
+        if data[AREA, f] <= MIN_AREA or share == 0.0:
             continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        across = area / data[AREA, f]
+        across = share * area / data[AREA, f]
         n0, n1, n2 = push[0], push[1], push[2]
         c0, c1, c2 = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
         g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
@@ -261,7 +260,7 @@ def _press_faces(model, scratch, p, twist):
             area = 0.5 * across * math.sqrt(k0 * k0 + k1 * k1 + k2 * k2)
             pressure_a = pressure + g0 * a0 + g1 * a1 + g2 * a2
             pressure_b = pressure + g0 * b0 + g1 * b1 + g2 * b2
-            mean, share, weight_a, weight_b = pressed_part(pressure, pressure_a, pressure_b)
+            mean, pressed, weight_a, weight_b = pressed_part(pressure, pressure_a, pressure_b)
             if mean <= 0.0:
                 continue
             x0 = c0 + (weight_a * a0 + weight_b * b0) / mean
@@ -269,7 +268,17 @@ def _press_faces(model, scratch, p, twist):
             x2 = c2 + (weight_a * a2 + weight_b * b2) / mean
             v0, v1, v2 = u0 + w1 * x2 - w2 * x1, u1 + w2 * x0 - w0 * x2, u2 + w0 * x1 - w1 * x0
             normal, h0, h1, h2 = _force_at(
-                v0, v1, v2, n0, n1, n2, mean * area, relaxation * slope * share * area, dissipation, mu, slip
+                v0,
+                v1,
+                v2,
+                n0,
+                n1,
+                n2,
+                mean * area,
+                relaxation * slope * pressed * area,
+                dissipation,
+                mu,
+                slip,
             )
             m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
             f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2

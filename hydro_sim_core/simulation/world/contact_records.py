@@ -132,6 +132,7 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
                 geometry_b=b.name,
                 dropped_force=float(record.dropped_force[p]),
                 law=law,
+                at_centroids=law != EQUIVALENT_POINT and not model.pair_coarse[record.pair[p]],
             )
         )
     return patches
