@@ -13,6 +13,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.description import load_scene
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.dynamics import TreeEvaluator
+from hydro_sim_core.experiments.flat_box import FlatBox
 from hydro_sim_core.simulation.integrators.continuous_forces import pressed_part, state_derivative
 from hydro_sim_core.simulation.stepping import machine
 from support.simulation.made_scenes import (
@@ -192,25 +193,11 @@ def test_a_tumbling_box_bounces_without_losing_energy(margin: float) -> None:
     assert bounced >= 2
 
 
-@pytest.mark.heavy(2)
-@pytest.mark.parametrize("turn", [0.0, 1e-9])
-def test_a_box_that_lands_flat_bounces_without_losing_energy(turn: float) -> None:
-    """Ten times from 20 mm, at accuracy 1e-5; the sides of the box stand upright on the ground meanwhile."""
-    world = _flat_box(0.06, turn)
-    before, bounces, was_down = sum(world.energies()), 0, True
-    while bounces < 10:
-        world.step(1)
-        is_down = world.v[5] < 0.0
-        bounces += was_down and not is_down
-        was_down = is_down
-        assert sum(world.energies()) == pytest.approx(before, rel=1e-4)
-    assert 1.2 < world.time < 1.4
-
-
 @pytest.mark.parametrize("depth", [1e-6, 1e-4])
 def test_forces_do_not_jump_where_a_flat_box_begins_to_tilt(depth: float) -> None:
     """The sides of one half of the box used to press as soon as it tilted by round-off."""
-    world = _flat_box(0.04 - depth, 0.0)
+    box = FlatBox(1e6)
+    world = box.world({**CONTINUOUS}, 1e-3, height=-depth)
     state, machine = np.concatenate([world.q, world.v]), world._machine
     rates, spare = np.empty((2, len(state)))
     found = []
@@ -219,20 +206,6 @@ def test_forces_do_not_jump_where_a_flat_box_begins_to_tilt(depth: float) -> Non
         state_derivative(machine.handle, 1e-3, state, rates, spare, np.empty((0, 0)))
         found.append(rates[7:].copy())
     np.testing.assert_allclose(found[1:], found[:1] * np.ones((2, 1)), rtol=0.0, atol=1e-9)
-
-
-def _flat_box(height: float, turn: float) -> hs.World:
-    """A box of 2.4 kg and 1 MPa over rigid ground, without friction and damping."""
-    scene = hs.SceneBuilder(
-        "flat",
-        time_step=1e-3,
-        contact={"modulus": 1e6, "friction": 0.0, "dissipation": 0.0, "margin": 0.0},
-        solver={**CONTINUOUS, "accuracy": 1e-5},
-    )
-    scene.add_ground()
-    body = scene.add_body("box", mass=2.4, xyz=(0.0, 0.0, height), rpy=(turn, 0.0, 0.0))
-    body.add_shape("box", size=(0.2, 0.15, 0.08))
-    return hs.World(scene.build())
 
 
 def test_a_spinning_collision_keeps_momentum() -> None:
