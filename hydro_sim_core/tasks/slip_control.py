@@ -292,6 +292,7 @@ def slip_task(told: Mapping[str, Any]) -> Task:
         bubbles=bubbles,
         shows=("spatula", HANDLE, "gripper", "link_1"),
         settings=vars(settings),
+        variants={"feedback from the membranes": {"feedback": "membrane"}},
         told=lambda other: slip_task({**told, **other}),
     )
 

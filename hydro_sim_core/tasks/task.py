@@ -87,6 +87,7 @@ class Task:
         bubbles: Soft-bubble fingers whose depth images the controller needs.
         shows: Links that fill films and pictures of it, where they are at the start; empty for all that is near.
         settings: What its controller may be told, by name.
+        variants: Other settings that a list of tasks offers, by what they are called there.
         told: Makes the task with other settings, by name; raises InputError where a value does not fit.
     """
 
@@ -101,4 +102,5 @@ class Task:
     bubbles: tuple[Bubble, ...] = ()
     shows: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     told: Callable[[Mapping[str, Any]], Task] | None = None
