@@ -35,7 +35,7 @@ from hydro_sim_core.tasks.robot import Measurement, Robot, Script, TaskFailed
 from hydro_sim_core.tasks.skills import wait
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.turner import GRIPPER, MIDDLE, X_SH
-from hydro_sim_core.tasks.variation import drawn, model_of
+from hydro_sim_core.tasks.variation import Draws, model_of
 
 Array = NDArray[np.float64]
 
@@ -192,19 +192,17 @@ def start_at(scene: LoadedScene, pitch: float, along: float = 0.0) -> dict[str, 
     }
 
 
-def variation(rng: np.random.Generator, scene: LoadedScene) -> dict[str, Any]:
+def variation(draws: Draws) -> None:
     """Starts within 1 cm and 0.4 rad, friction within 20 %, stiffness within 30 %."""
-    start = start_at(scene, float(rng.uniform(-0.2, 0.6)), float(rng.uniform(-0.01, 0.01)))
+    pitch = draws.between("pitch, rad", -0.2, 0.6)
+    along = draws.between("held further back, mm", -0.01, 0.01, 1e3)
+    draws.values |= start_at(draws.scene, pitch, along)
     fingers = [("arm", link) for link in GRIPPER.links]
-    modulus = drawn(rng, scene, "modulus", fingers[:1], 0.3)
-    (same,) = modulus.values()  # of both bubbles, which come from one mould
-    other = {f"models.arm.links.{GRIPPER.links[1]}.modulus": same}
-    return {
-        **start,
-        **modulus,
-        **other,
-        **drawn(rng, scene, "mu_dynamic", [("spatula", HANDLE), *fingers], 0.2),
-    }
+    draws.properties("modulus", "modulus", fingers[:1], 0.3)
+    # That of both bubbles, which come from one mould.
+    same = draws.values[f"models.arm.links.{GRIPPER.links[0]}.modulus"]
+    draws.values[f"models.arm.links.{GRIPPER.links[1]}.modulus"] = same
+    draws.properties("friction", "mu_dynamic", [("spatula", HANDLE), *fingers], 0.2)
 
 
 def follow(measured: Measurement) -> dict[str, float]:

@@ -42,7 +42,7 @@ TASK = Task(
     period=0.01,
     duration=1.0,
     controller=Nods,
-    variation=lambda rng, scene: {},
+    variation=lambda draws: None,
     judge=lambda story: Outcome(story.later.positions["joint_2"] != story.before.positions["joint_2"]),
 )
 
