@@ -82,7 +82,7 @@ def _draw_quantity(axes: Axes, name: str, trials: Sequence[Row], styles: Mapping
     heights = _STRIP[0] + (_STRIP[1] - _STRIP[0]) * _spread(len(trials))
     axes.scatter(values[good], heights[good], s=13, color=_SUCCEEDED, alpha=0.55, linewidths=0)
     for k in np.flatnonzero(~good):
-        style = styles[trials[k]["phase"]]
+        style = styles[trials[int(k)]["phase"]]
         axes.scatter(values[k], heights[k], s=34, color=_FAILED[style], marker=_MARKS[style], linewidths=0)
     quantity, comma, unit = name.rpartition(", ")
     axes.set_xlabel(f"{quantity} [{unit}]" if comma else name, color=_INK)

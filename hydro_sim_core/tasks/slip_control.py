@@ -75,10 +75,13 @@ class Settings:
     Attributes:
         pitch: Set pitch of the handle, rad: of its end towards the blade, above level.
         feedback: What tells the pitch, ``wrench`` or ``membrane``.
+        depth_noise: White noise of each pixel of the images of the membranes, standard deviation, m; of the cameras
+            that are simulated, and known to the controller.
     """
 
     pitch: float = -0.5
     feedback: str = "wrench"
+    depth_noise: float = 0.0
 
 
 class SlipControl:
@@ -98,7 +101,7 @@ class SlipControl:
         if bubbles:
             cameras = {bubble.link: make_camera(bubble, model)[0] for bubble in bubbles}
             frames = {bubble.link: bubble.frame for bubble in bubbles}
-            self._feedback = PitchFromMembrane(cameras, frames, GRIPPER, period)
+            self._feedback = PitchFromMembrane(cameras, frames, GRIPPER, period, settings.depth_noise)
         else:
             held = held_model(model, "spatula", HANDLE)
             self._feedback = PitchFromWrench(held, HANDLE, GRIPPER, MIDDLE[:3, 3], period)
@@ -248,6 +251,8 @@ def judge(story: Story, set_pitch: float) -> Outcome:
     return Outcome(not reasons, "; ".join(reasons), measures)
 
 
+#: Largest noise of their depth that can be set, m.
+MOST_NOISE = 2e-3
 #: Images of the membranes, of a quarter of the pixels of the real camera.
 BUBBLES = tuple(
     Bubble(
@@ -273,11 +278,17 @@ def slip_task(told: Mapping[str, Any]) -> Task:
     if settings.feedback not in feedbacks:
         mend = did_you_mean(str(settings.feedback), feedbacks)
         raise InputError(source, "controller.feedback", f"{excerpt(settings.feedback)} is none", mend)
-    number = settings.pitch
-    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= 1.4:
+    if not _is_number(settings.pitch, -1.4, 1.4):
         mend = "give a number from -1.4 to 1.4, rad"
-        raise InputError(source, "controller.pitch", f"{excerpt(number)} is no pitch to set", mend)
-    bubbles = feedbacks[settings.feedback]
+        raise InputError(source, "controller.pitch", f"{excerpt(settings.pitch)} is no pitch to set", mend)
+    noise = settings.depth_noise
+    if not _is_number(noise, 0.0, MOST_NOISE):
+        mend = f"give a number from 0 to {MOST_NOISE:g}, m"
+        raise InputError(source, "controller.depth_noise", f"{excerpt(noise)} is no noise of an image", mend)
+    if noise and settings.feedback != "membrane":
+        mend = "add controller.feedback=membrane"
+        raise InputError(source, "controller.depth_noise", "there are no images without membranes", mend)
+    bubbles = tuple(replace(bubble, depth_noise=float(noise)) for bubble in feedbacks[settings.feedback])
     return Task(
         summary="an arm lets a spatula slip to a set pitch by its grip alone (Masterjohn 2022, V-C)",
         scene="slip_control",
@@ -293,6 +304,10 @@ def slip_task(told: Mapping[str, Any]) -> Task:
         variants={"feedback from the membranes": {"feedback": "membrane"}},
         told=lambda other: slip_task({**told, **other}),
     )
+
+
+def _is_number(value: Any, least: float, most: float) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and least <= value <= most
 
 
 TASK = slip_task({})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,7 @@ def run_trial(
     controller = task.controller(model, task.period)
     count = steps_of_a_period(task, world.time_step)
     faces = 0
-    views = views_of(task, world)
+    views = views_of(task, world, seed or 0)
     attempted = attempt(task, controller, measure(world, views))
     try:
         commands = next(attempted)
@@ -147,13 +147,18 @@ def run_trial(
     )
 
 
-def views_of(task: Task, world: World) -> dict[str, BubbleView]:
+def views_of(task: Task, world: World, seed: int = 0) -> dict[str, BubbleView]:
     """The cameras in Soft-bubble fingers that a task looks through, by finger.
+
+    Args:
+        task: The task.
+        world: The world.
+        seed: Of the noise of their images.
 
     Raises:
         InputError: The world has no such finger, or its camera does not see it.
     """
-    return {bubble.link: BubbleView(bubble, world) for bubble in task.bubbles}
+    return {bubble.link: BubbleView(replace(bubble, noise_seed=seed), world) for bubble in task.bubbles}
 
 
 def measure(world: World, views: Mapping[str, BubbleView] | None = None) -> Measurement:

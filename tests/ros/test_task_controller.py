@@ -85,9 +85,9 @@ def test_it_measures_over_ros_what_it_would_in_one_process_to_the_last_bit(node,
 
 
 def test_it_sees_over_ros_what_it_would_in_one_process_to_the_last_bit(start_node, monkeypatch):
-    """Images of the membranes by simulated time, and what follows from them: the spatula slips by then."""
-    task = find_task("slip_control", {"feedback": "membrane"})
-    given = plan_task("slip_control", str(SEED), settings="feedback=membrane").node
+    """Images of the membranes by simulated time, noise included, and what follows: the spatula slips by then."""
+    task = find_task("slip_control", {"feedback": "membrane", "depth_noise": 5e-4})
+    given = plan_task("slip_control", str(SEED), settings="feedback=membrane depth_noise=5e-4").node
     process = start_node(*arguments_of(given | {"status_line": False, "real_time_factor": 0.0}))
     process.wait_for_output("scene 'slip_control'", COMPILED)
     with executor_in(process.domain) as ros:

@@ -63,7 +63,7 @@ def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = ""
         "lock_step_steps": steps,
         "joint_state_rate": rate,
         "wrench_rate": rate,
-        **_images(found.bubbles, rate),
+        **_images(found.bubbles, rate, drawn or 0),
     }
     if values:
         node["scene_values"] = [f"{path}={json.dumps(value)}" for path, value in values.items()]
@@ -77,7 +77,7 @@ def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = ""
     return TaskBringup(node, controller)
 
 
-def _images(bubbles: Sequence[Bubble], rate: float) -> dict[str, Any]:
+def _images(bubbles: Sequence[Bubble], rate: float, seed: int) -> dict[str, Any]:
     """Parameters of the node for cameras in Soft-bubble fingers, all of one kind."""
     if not bubbles:
         return {}
@@ -90,6 +90,8 @@ def _images(bubbles: Sequence[Bubble], rate: float) -> dict[str, Any]:
         "bubble_image_size": list(kind.image_size),
         "bubble_field_of_view": kind.field_of_view,
         "bubble_depth_encoding": kind.depth_encoding,
+        "bubble_depth_noise": kind.depth_noise,
+        "bubble_noise_seed": seed,
     }
 
 
