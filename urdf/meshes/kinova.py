@@ -139,7 +139,12 @@ def bases() -> dict[str, Surface]:
 def surfaces() -> dict[str, Surface]:
     """All of them by the names of their files."""
     limbs = {name: limb(shape) for name, shape in {**GEN3, **JACO}.items()}
-    return {**limbs, **{name: upper_arm(*shape) for name, shape in UPPER_ARMS.items()}, **fingers(), **bases()}
+    return {
+        **limbs,
+        **{name: upper_arm(*shape) for name, shape in UPPER_ARMS.items()},
+        **fingers(),
+        **bases(),
+    }
 
 
 if __name__ == "__main__":
