@@ -41,10 +41,12 @@ from hydro_sim_core.cli.status import StatusLine
 from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
+from hydro_sim_core.drawing.figures import require_matplotlib
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.files import write_picture
 from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
 from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
+from hydro_sim_core.pictures.plot_trials import plot_trials
 from hydro_sim_core.pictures.world_camera import WorldCamera
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks import TASKS, Trial, run_trial
@@ -120,7 +122,11 @@ def task(
     ] = None,
     seeds: Annotated[
         int | None,
-        optional("Try it with seeds 0 to COUNT - 1 and tell how often it succeeds.", "COUNT", min=1),
+        optional(
+            "Try it with seeds 0 to COUNT - 1 and tell how often it succeeds; --out FILE.png plots where.",
+            "COUNT",
+            min=1,
+        ),
     ] = None,
     jobs: JobsOption = None,
     headless: Annotated[
@@ -148,11 +154,16 @@ def task(
     film, picture, report = map(files.get, _WRITTEN)
     console = output.make_console(report)
     if seeds is not None:
-        if seed is not None or film is not None or picture is not None:
-            raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no picture or film")
+        if seed is not None or film is not None:
+            raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no film")
         refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
+        if picture is not None:
+            require_matplotlib()
         trials = try_all(name, range(seeds), given, jobs or os.cpu_count() or 1, console)
-        output.write_report(report, {"task": name, "trials": [trial.as_dict() for trial in trials]})
+        rows = [trial.as_dict() for trial in trials]
+        output.write_report(report, {"task": name, "trials": rows})
+        if picture is not None:
+            plot_trials(rows, picture, name)
     else:
         if jobs is not None:
             raise typer.BadParameter("--jobs is for --seeds")

@@ -309,6 +309,10 @@ class Parameters:
         "Depth images in whole mm (16UC1, as the real camera's) or in m (32FC1).",
         choices=("16UC1", "32FC1"),
     )
+    bubble_depth_noise: float = _parameter(
+        0.0, "White noise of each pixel of the depth images, standard deviation, m.", low=0.0, high=0.1
+    )
+    bubble_noise_seed: int = _parameter(0, "Seed of that noise.", low=0, high=2**31 - 1)
     viewer: bool = _parameter(False, "Serve a web page that shows the simulation; its address is printed.")
     viewer_address: str = _parameter("127.0.0.1", "Address that the page is served on.")
     viewer_port: int = _parameter(
