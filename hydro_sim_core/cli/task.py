@@ -157,13 +157,7 @@ def task(
         if seed is not None or film is not None:
             raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no film")
         refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
-        if picture is not None:
-            require_matplotlib()
-        trials = try_all(name, range(seeds), given, jobs or os.cpu_count() or 1, console)
-        rows = [trial.as_dict() for trial in trials]
-        output.write_report(report, {"task": name, "trials": rows})
-        if picture is not None:
-            plot_trials(rows, picture, name)
+        trials = _try_and_tell(name, range(seeds), given, jobs, (report, picture), console)
     else:
         if jobs is not None:
             raise typer.BadParameter("--jobs is for --seeds")
@@ -174,6 +168,26 @@ def task(
         output.write_report(report, {"task": name, **trials[0].as_dict(with_course=True)})
     if not all(trial.succeeded for trial in trials):
         raise typer.Exit(1)
+
+
+def _try_and_tell(
+    name: str,
+    seeds: range,
+    values: dict[str, Any],
+    jobs: int | None,
+    files: tuple[Path | None, Path | None],
+    console: Console,
+) -> list[Trial]:
+    """Try a task once a seed; write the report and the picture of where it fails, of those that are asked for."""
+    report, picture = files
+    if picture is not None:
+        require_matplotlib()
+    trials = try_all(name, seeds, values, jobs or os.cpu_count() or 1, console)
+    rows = [trial.as_dict() for trial in trials]
+    output.write_report(report, {"task": name, "trials": rows})
+    if picture is not None:
+        plot_trials(rows, picture, name)
+    return trials
 
 
 def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headless: bool) -> None:
