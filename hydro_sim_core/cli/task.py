@@ -58,6 +58,15 @@ from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
 _OF_PICTURES = ("fps", "size", "camera", "full_scale", "solid")
+SeedsOption = Annotated[
+    int | None,
+    optional(
+        "Try it with seeds 0 to COUNT - 1 and tell how often it succeeds; --out FILE.png plots where.",
+        "COUNT",
+        "--seeds",
+        min=1,
+    ),
+]
 JobsOption = Annotated[
     int | None, optional("Processes for --seeds; by default one a processor.", "N", "--jobs", min=1)
 ]
@@ -120,14 +129,7 @@ def task(
         int | None,
         optional("Draw start, friction and stiffness; without it, the scene as it is.", "N", "--seed", min=0),
     ] = None,
-    seeds: Annotated[
-        int | None,
-        optional(
-            "Try it with seeds 0 to COUNT - 1 and tell how often it succeeds; --out FILE.png plots where.",
-            "COUNT",
-            min=1,
-        ),
-    ] = None,
+    seeds: SeedsOption = None,
     jobs: JobsOption = None,
     headless: Annotated[
         bool, typer.Option("--headless", help="As fast as possible, without a page to watch it.")
