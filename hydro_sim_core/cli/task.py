@@ -58,6 +58,15 @@ from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
 _OF_PICTURES = ("fps", "size", "camera", "full_scale", "solid")
+SeedsOption = Annotated[
+    int | None,
+    optional(
+        "Try it with seeds 0 to COUNT - 1 and tell how often it succeeds; --out FILE.png plots where.",
+        "COUNT",
+        "--seeds",
+        min=1,
+    ),
+]
 JobsOption = Annotated[
     int | None, optional("Processes for --seeds; by default one a processor.", "N", "--jobs", min=1)
 ]
@@ -120,14 +129,7 @@ def task(
         int | None,
         optional("Draw start, friction and stiffness; without it, the scene as it is.", "N", "--seed", min=0),
     ] = None,
-    seeds: Annotated[
-        int | None,
-        optional(
-            "Try it with seeds 0 to COUNT - 1 and tell how often it succeeds; --out FILE.png plots where.",
-            "COUNT",
-            min=1,
-        ),
-    ] = None,
+    seeds: SeedsOption = None,
     jobs: JobsOption = None,
     headless: Annotated[
         bool, typer.Option("--headless", help="As fast as possible, without a page to watch it.")
@@ -157,13 +159,7 @@ def task(
         if seed is not None or film is not None:
             raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no film")
         refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
-        if picture is not None:
-            require_matplotlib()
-        trials = try_all(name, range(seeds), given, jobs or os.cpu_count() or 1, console)
-        rows = [trial.as_dict() for trial in trials]
-        output.write_report(report, {"task": name, "trials": rows})
-        if picture is not None:
-            plot_trials(rows, picture, name)
+        trials = _try_and_tell(name, range(seeds), given, jobs, (report, picture), console)
     else:
         if jobs is not None:
             raise typer.BadParameter("--jobs is for --seeds")
@@ -174,6 +170,26 @@ def task(
         output.write_report(report, {"task": name, **trials[0].as_dict(with_course=True)})
     if not all(trial.succeeded for trial in trials):
         raise typer.Exit(1)
+
+
+def _try_and_tell(
+    name: str,
+    seeds: range,
+    values: dict[str, Any],
+    jobs: int | None,
+    files: tuple[Path | None, Path | None],
+    console: Console,
+) -> list[Trial]:
+    """Try a task once a seed; write the report and the picture of where it fails, of those that are asked for."""
+    report, picture = files
+    if picture is not None:
+        require_matplotlib()
+    trials = try_all(name, seeds, values, jobs or os.cpu_count() or 1, console)
+    rows = [trial.as_dict() for trial in trials]
+    output.write_report(report, {"task": name, "trials": rows})
+    if picture is not None:
+        plot_trials(rows, picture, name)
+    return trials
 
 
 def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headless: bool) -> None:

@@ -126,8 +126,8 @@ class ContactMarkers:
     def _lifted(self, faces: FaceArrays) -> FaceArrays:
         """The faces a little out of the stiffer body, on whose surface they lie: it would show through them."""
         slope_a, slope_b = faces.gradients.T
-        # Out of A is along the normal, out of B against it; between two that give way alike faces lie inside both. Those
-        # of two rigid bodies lie on both: B, which may be the ground, would flicker through them.
+        # Out of A is along the normal, out of B against it; between two that give way alike faces lie inside both.
+        # Those of two rigid bodies lie on both: B, which may be the ground, would flicker through them.
         out_of_b = (slope_b > _STIFFER * slope_a) | (np.isinf(slope_a) & np.isinf(slope_b))
         outwards = (slope_a > _STIFFER * slope_b) * 1.0 - out_of_b
         shift = (_LIFT * self._size * outwards)[:, None] * faces.normals

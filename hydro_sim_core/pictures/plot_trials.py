@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 Row = Mapping[str, Any]
 
 _INK, _QUIET = "#333333", "#8fa9c4"
-_SUCCEEDED, _BAR = "#1f5fa8", "#d5e1ee"
+_SUCCEEDED, _BAR, _BEHIND = "#1f5fa8", "#c9d9ea", "#f1f4f8"
 #: Colours of the phases in which trials failed, the most frequent one first; the last is that of all others.
 _FAILED = ("#c44e24", "#8a2f8f", "#d9a21b", "#4a4a4a")
 _MARKS = ("X", "P", "D", "s")
@@ -70,15 +70,11 @@ def _draw_quantity(axes: Axes, name: str, trials: Sequence[Row], styles: Mapping
     values = np.array([trial["drawn"][name] for trial in trials], dtype=float)
     good = np.array([trial["succeeded"] for trial in trials], dtype=bool)
     edges, shares = success_shares(values, good)
-    axes.bar(
-        edges[:-1],
-        100.0 * shares,
-        width=np.diff(edges),
-        align="edge",
-        color=_BAR,
-        edgecolor="white",
-        linewidth=1.5,
-    )
+    # Behind the bars what 100 % would be, so that ranges without trials are not those where all fail.
+    tried = np.where(np.isnan(shares), np.nan, 1.0)
+    for part, colour in ((tried, _BEHIND), (shares, _BAR)):
+        look: dict[str, Any] = {"align": "edge", "color": colour, "edgecolor": "white", "linewidth": 1.5}
+        axes.bar(edges[:-1], 100.0 * part, width=np.diff(edges), **look)
     heights = _STRIP[0] + (_STRIP[1] - _STRIP[0]) * _spread(len(trials))
     axes.scatter(values[good], heights[good], s=13, color=_SUCCEEDED, alpha=0.55, linewidths=0)
     for k in np.flatnonzero(~good):

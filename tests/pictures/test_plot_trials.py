@@ -48,7 +48,8 @@ def test_each_quantity_has_a_panel_with_every_trial(drawn):
     succeeded = sum(trial["succeeded"] for trial in trials)
     assert 0 < succeeded < 40
     assert canvas.get_suptitle() == f"flip: {succeeded} of 40 succeeded"
-    heights = [bar.get_height() for bar in panels[0].patches]
+    behind, heights = np.array([bar.get_height() for bar in panels[0].patches]).reshape(2, -1)
+    assert np.all(behind == 100.0)
     assert heights[0] == 100.0
     assert heights[-1] == 0.0
 
