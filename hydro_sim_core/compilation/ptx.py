@@ -37,14 +37,14 @@ declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @{world}(ptr, double)
 
-define internal i64 @hydro_lane_number() alwaysinline {{
+define i64 @hydro_lane_number() alwaysinline {{
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %number = and i32 %thread, 31
   %wide = zext i32 %number to i64
   ret i64 %wide
 }}
 
-define internal i64 @hydro_group() alwaysinline {{
+define i64 @hydro_group() alwaysinline {{
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %threads = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
   %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
@@ -55,7 +55,7 @@ define internal i64 @hydro_group() alwaysinline {{
   ret i64 %wide
 }}
 
-define internal i64 @hydro_world() alwaysinline {{
+define i64 @hydro_world() alwaysinline {{
   %lane = call i64 @hydro_lane_number()
   %group = call i64 @hydro_group()
   %before = mul i64 %group, {lanes}
@@ -63,13 +63,13 @@ define internal i64 @hydro_world() alwaysinline {{
   ret i64 %world
 }}
 
-define internal ptr @hydro_address(i64 %address) alwaysinline {{
+define ptr @hydro_address(i64 %address) alwaysinline {{
   %global = inttoptr i64 %address to ptr addrspace(1)
   %pointer = addrspacecast ptr addrspace(1) %global to ptr
   ret ptr %pointer
 }}
 
-define internal ptr @hydro_lane() alwaysinline {{
+define ptr @hydro_lane() alwaysinline {{
   %pool = load i64, ptr addrspace(4) @{variable}, !invariant.load !0
   %place = getelementptr i64, ptr addrspace(4) @{variable}, i64 1
   %bytes = load i64, ptr addrspace(4) %place, !invariant.load !0
@@ -83,7 +83,7 @@ define internal ptr @hydro_lane() alwaysinline {{
   ret ptr %pointer
 }}
 
-define internal i64 @hydro_stride() alwaysinline {{
+define i64 @hydro_stride() alwaysinline {{
   ret i64 {stride}
 }}
 
@@ -110,17 +110,17 @@ _HOST = """
 @hydro_present = internal thread_local global i64 0
 declare i32 @{world}(ptr, double)
 
-define internal i64 @hydro_world() alwaysinline {{
+define i64 @hydro_world() alwaysinline {{
   %world = load i64, ptr @hydro_present
   ret i64 %world
 }}
 
-define internal ptr @hydro_address(i64 %address) alwaysinline {{
+define ptr @hydro_address(i64 %address) alwaysinline {{
   %pointer = inttoptr i64 %address to ptr
   ret ptr %pointer
 }}
 
-define internal ptr @hydro_lane() alwaysinline {{
+define ptr @hydro_lane() alwaysinline {{
   %pool = load i64, ptr @{variable}
   %place = getelementptr i64, ptr @{variable}, i64 1
   %bytes = load i64, ptr %place
@@ -135,7 +135,7 @@ define internal ptr @hydro_lane() alwaysinline {{
   ret ptr %pointer
 }}
 
-define internal i64 @hydro_stride() alwaysinline {{
+define i64 @hydro_stride() alwaysinline {{
   ret i64 {stride}
 }}
 
