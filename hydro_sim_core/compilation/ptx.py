@@ -7,6 +7,7 @@ nor a GPU is needed to compile. Nothing is fused or reordered, so that a GPU com
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -24,18 +25,27 @@ from hydro_sim_core.compilation.targets import Target
 
 #: Name of the function that steps all worlds.
 STEP_WORLDS = "hydro_step_worlds"
-#: Name of the variable with the address of the lanes, the bytes of a group's, and the number of worlds.
-LANES_VARIABLE = "hydro_lanes"
+#: Name of the variable that tells where memory is: the address of the lanes, the bytes of a group's, the number of
+#: worlds, the addresses of what is shared and of the rows.
+PLACES_VARIABLE, _PLACES = "hydro_places", 5
 _WORLD = "hydro_advance_world"
+#: Words of structs, and those of them that are the address of another: (word, other).
+Structs = tuple[Sequence[int], Sequence[tuple[int, int]]]
 _TRIPLE = "nvptx64-nvidia-cuda"
-_MOST_REGISTERS_A_BLOCK = 65536
 
 _CUDA = """
-@{variable} = addrspace(4) externally_initialized global [3 x i64] zeroinitializer, align 8
+@{variable} = addrspace(4) externally_initialized global [{places} x i64] zeroinitializer, align 8
+{structs}
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @{world}(ptr, double)
+
+define i64 @hydro_place(i64 %index) alwaysinline {{
+  %place = getelementptr i64, ptr addrspace(4) @{variable}, i64 %index
+  %value = load i64, ptr addrspace(4) %place, !invariant.load !0
+  ret i64 %value
+}}
 
 define i64 @hydro_lane_number() alwaysinline {{
   %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -63,41 +73,22 @@ define i64 @hydro_world() alwaysinline {{
   ret i64 %world
 }}
 
-define ptr @hydro_address(i64 %address) alwaysinline {{
+define ptr @hydro_pointer(i64 %address) alwaysinline {{
   %global = inttoptr i64 %address to ptr addrspace(1)
   %pointer = addrspacecast ptr addrspace(1) %global to ptr
   ret ptr %pointer
 }}
 
-define ptr @hydro_lane() alwaysinline {{
-  %pool = load i64, ptr addrspace(4) @{variable}, !invariant.load !0
-  %place = getelementptr i64, ptr addrspace(4) @{variable}, i64 1
-  %bytes = load i64, ptr addrspace(4) %place, !invariant.load !0
-  %group = call i64 @hydro_group()
-  %before = mul i64 %group, %bytes
-  %lane = call i64 @hydro_lane_number()
-  %within = shl i64 %lane, 3
-  %offset = add i64 %before, %within
-  %address = add i64 %pool, %offset
-  %pointer = call ptr @hydro_address(i64 %address)
-  ret ptr %pointer
-}}
-
-define i64 @hydro_stride() alwaysinline {{
-  ret i64 {stride}
-}}
-
-define ptx_kernel void @{name}(ptr %data, double %dt) "nvvm.maxntid"="{threads}" {{
+define ptx_kernel void @{name}(double %dt) "nvvm.maxntid"="{threads}" {{
   %lane = call i64 @hydro_lane_number()
   %world = call i64 @hydro_world()
-  %place = getelementptr i64, ptr addrspace(4) @{variable}, i64 2
-  %number = load i64, ptr addrspace(4) %place, !invariant.load !0
+  %number = call i64 @hydro_place(i64 2)
   %has_lane = icmp ult i64 %lane, {lanes}
   %has_world = icmp ult i64 %world, %number
   %works = and i1 %has_lane, %has_world
   br i1 %works, label %step, label %end
 step:
-  %status = call i32 @{world}(ptr %data, double %dt)
+  %status = call i32 @{world}(ptr @hydro_struct_0, double %dt)
   br label %end
 end:
   ret void
@@ -106,43 +97,42 @@ end:
 """
 
 _HOST = """
-@{variable} = global [3 x i64] zeroinitializer, align 8
-@hydro_present = internal thread_local global i64 0
+@{variable} = global [{places} x i64] zeroinitializer, align 8
+@hydro_present = internal global i64 0
+{structs}
 declare i32 @{world}(ptr, double)
+
+define i64 @hydro_place(i64 %index) alwaysinline {{
+  %place = getelementptr i64, ptr @{variable}, i64 %index
+  %value = load i64, ptr %place
+  ret i64 %value
+}}
 
 define i64 @hydro_world() alwaysinline {{
   %world = load i64, ptr @hydro_present
   ret i64 %world
 }}
 
-define ptr @hydro_address(i64 %address) alwaysinline {{
-  %pointer = inttoptr i64 %address to ptr
-  ret ptr %pointer
+define i64 @hydro_lane_number() alwaysinline {{
+  %world = load i64, ptr @hydro_present
+  %lane = urem i64 %world, {lanes}
+  ret i64 %lane
 }}
 
-define ptr @hydro_lane() alwaysinline {{
-  %pool = load i64, ptr @{variable}
-  %place = getelementptr i64, ptr @{variable}, i64 1
-  %bytes = load i64, ptr %place
+define i64 @hydro_group() alwaysinline {{
   %world = load i64, ptr @hydro_present
   %group = udiv i64 %world, {lanes}
-  %before = mul i64 %group, %bytes
-  %lane = urem i64 %world, {lanes}
-  %within = shl i64 %lane, 3
-  %offset = add i64 %before, %within
-  %address = add i64 %pool, %offset
+  ret i64 %group
+}}
+
+define ptr @hydro_pointer(i64 %address) alwaysinline {{
   %pointer = inttoptr i64 %address to ptr
   ret ptr %pointer
 }}
 
-define i64 @hydro_stride() alwaysinline {{
-  ret i64 {stride}
-}}
-
-define void @{name}(ptr %data, double %dt) {{
+define void @{name}(double %dt) {{
 entry:
-  %place = getelementptr i64, ptr @{variable}, i64 2
-  %number = load i64, ptr %place
+  %number = call i64 @hydro_place(i64 2)
   br label %next
 next:
   %world = phi i64 [0, %entry], [%after, %step]
@@ -150,11 +140,51 @@ next:
   br i1 %more, label %step, label %end
 step:
   store i64 %world, ptr @hydro_present
-  %status = call i32 @{world}(ptr %data, double %dt)
+  %status = call i32 @{world}(ptr @hydro_struct_0, double %dt)
   %after = add i64 %world, 1
   br label %next
 end:
   ret void
+}}
+"""
+
+#: The functions that both have, see ``side_by_side``.
+_BOTH = """
+define ptr @hydro_lane() alwaysinline {{
+  %pool = call i64 @hydro_place(i64 0)
+  %bytes = call i64 @hydro_place(i64 1)
+  %group = call i64 @hydro_group()
+  %before = mul i64 %group, %bytes
+  %lane = call i64 @hydro_lane_number()
+  %within = shl i64 %lane, 3
+  %offset = add i64 %before, %within
+  %address = add i64 %pool, %offset
+  %pointer = call ptr @hydro_pointer(i64 %address)
+  ret ptr %pointer
+}}
+
+define i64 @hydro_stride() alwaysinline {{
+  ret i64 {stride}
+}}
+
+define ptr @hydro_address(i64 %word) alwaysinline {{
+  %is_shared = icmp sge i64 %word, 0
+  br i1 %is_shared, label %shared, label %rows
+shared:
+  %of_shared = call i64 @hydro_place(i64 3)
+  %address_of_shared = add i64 %of_shared, %word
+  br label %end
+rows:
+  %number = call i64 @hydro_place(i64 2)
+  %of_rows = call i64 @hydro_place(i64 4)
+  %before = xor i64 %word, -1
+  %bytes = mul i64 %before, %number
+  %address_of_rows = add i64 %of_rows, %bytes
+  br label %end
+end:
+  %address = phi i64 [%address_of_shared, %shared], [%address_of_rows, %rows]
+  %pointer = call ptr @hydro_pointer(i64 %address)
+  ret ptr %pointer
 }}
 """
 
@@ -210,7 +240,7 @@ def _linked(code: str, glue: str, machine: Any, triple: str, inline: int | None 
     module.link_in(llvm.parse_assembly(glue))
     module.triple, module.data_layout = triple, str(machine.target_data)
     for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name not in (STEP_WORLDS, LANES_VARIABLE):
+        if not value.is_declaration and value.name not in (STEP_WORLDS, PLACES_VARIABLE):
             value.linkage = llvm.Linkage.internal
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = False
@@ -222,16 +252,43 @@ def _linked(code: str, glue: str, machine: Any, triple: str, inline: int | None 
     return module
 
 
-def ptx(code: str, lanes: int, processor: str = "sm_90", threads: int = 64) -> str:
-    """PTX of translated code, with ``lanes`` worlds a warp; ``STEP_WORLDS`` takes the struct's address and dt."""
+def _glue(template: str, structs: Structs, lanes: int, threads: int = 0) -> str:
+    return (template + _BOTH).format(
+        variable=PLACES_VARIABLE,
+        places=_PLACES,
+        structs=_constants(structs),
+        world=_WORLD,
+        name=STEP_WORLDS,
+        lanes=lanes,
+        stride=8 * lanes,
+        threads=threads,
+    )
+
+
+def _constants(structs: Structs) -> str:
+    """The structs as constants of the module: LLVM then knows every length, and leaves out what a scene has not."""
+    words, pointers = structs
+    inner = dict(pointers)
+    starts = sorted({0, *inner.values()})
+    lines = []
+    for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
+        kinds = ["ptr" if i in inner else "i64" for i in range(start, end)]
+        values = [
+            f"ptr @hydro_struct_{inner[i]}" if i in inner else f"i64 {words[i]}" for i in range(start, end)
+        ]
+        pairs = ", ".join(values)
+        lines.append(
+            f"@hydro_struct_{start} = internal constant <{{ {', '.join(kinds)} }}> <{{ {pairs} }}>, align 8"
+        )
+    return "\n".join(lines)
+
+
+def ptx(code: str, structs: Structs, lanes: int, processor: str = "sm_90", threads: int = 64) -> str:
+    """PTX of translated code for these structs, with ``lanes`` worlds a warp; ``STEP_WORLDS`` takes the time step."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(
-        cpu=processor, features="+ptx78", opt=3
-    )
-    glue = _CUDA.format(
-        variable=LANES_VARIABLE, world=_WORLD, name=STEP_WORLDS, lanes=lanes, stride=8 * lanes, threads=threads
-    )
+    machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(cpu=processor, features="+ptx78", opt=3)
+    glue = _glue(_CUDA, structs, lanes, threads)
     module = _linked(_without_far_angles(code), glue, machine, _TRIPLE)
     return str(machine.emit_assembly(module))
 
@@ -247,11 +304,8 @@ def _without_far_angles(code: str) -> str:
     return code + "\ndefine internal double @hydro_far_angle(double) { ret double 0x7FF8000000000000 }\n"
 
 
-def object_code(code: str, lanes: int, target: Target) -> bytes:
+def object_code(code: str, structs: Structs, lanes: int, target: Target) -> bytes:
     """Object file for a processor, in which ``STEP_WORLDS`` steps one world after another: to test without a GPU."""
     machine = _codegen(target)._tm
-    glue = _HOST.format(
-        variable=LANES_VARIABLE, world=_WORLD, name=STEP_WORLDS, lanes=lanes, stride=8 * lanes
-    ).replace("thread_local ", "")
-    module = _linked(code, glue, machine, llvm.get_process_triple())
+    module = _linked(code, _glue(_HOST, structs, lanes), machine, llvm.get_process_triple())
     return bytes(machine.emit_object(module))

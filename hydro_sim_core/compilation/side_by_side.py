@@ -3,16 +3,17 @@
 The kernels are those of a single world. What differs is where a field of a struct lies, so here they are typed and
 translated once more, with structs whose fields are found by the world that the thread works on:
 
-- *shared* by all worlds: constants of the model; a field holds an address.
-- one *row* per world: what a user reads and writes, such as the state. Array ``(n, *shape)``; a field holds the address
-  of the first row.
+- *shared* by all worlds: constants of the model; a field holds an offset in the memory of these, bytes.
+- one *row* per world: what a user reads and writes, such as the state. Array ``(n, *shape)``; a field holds the
+  complement of its offset in the rows of a single world, bytes: ``n`` times that lies before the array.
 - *lanes*: a step's memory. Worlds are in groups of ``lanes``; within the memory of a group, element k of all its worlds
   comes before element k + 1 of any, 8 bytes each, so that threads that do the same touch one stretch of memory. A field
-  holds the offset of its first element in that of the group's first world.
+  holds its offset in the memory of a group, bytes.
 
-Machine code finds its world through functions that the target provides (``GLUE`` in ``ptx.py``): ``hydro_world()``
-gives the number of the world, ``hydro_lane()`` the first element of its lanes, ``hydro_stride()`` the bytes from one
-element to the next, ``hydro_address(i64)`` the pointer of an address.
+Nothing in the structs depends on the number of worlds or on addresses, so that they can be constants of the program.
+Machine code finds its world through functions of the program (see ``ptx.py``): ``hydro_world()`` gives the number of
+the world, ``hydro_lane()`` the first element of its lanes, ``hydro_stride()`` the bytes from one element to the next,
+``hydro_address(i64)`` the pointer to what is shared or to the first row.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from hydro_sim_core.compilation.arrays import (
     struct_layout,
 )
 from hydro_sim_core.compilation.handles import Handle
-from hydro_sim_core.compilation.side_by_side import LANES, ROWS, SideBySide
+from hydro_sim_core.compilation.side_by_side import LANES, ROWS, SHARED, SideBySide
 
 Words = NDArray[np.int64]
 _WORD = 8
@@ -27,18 +27,16 @@ class Field:
     """An array in the memory.
 
     Attributes:
-        path: Names of the fields that lead to it, such as ``machine.state.q``.
         place: ``SHARED``, ``ROWS`` or ``LANES``.
         values: Its values at the start, the same for every world.
         word: Number of the word that tells where it is.
-        offset: Of lanes: the number of elements before it in the lane of a world.
+        offset: Bytes before it: of what is shared; of the rows of a single world; elements before it, of a lane.
     """
 
-    path: str
     place: str
     values: NDArray[Any]
     word: int
-    offset: int = 0
+    offset: int
 
 
 class Plan:
@@ -47,57 +45,72 @@ class Plan:
     Args:
         world: Struct of structs and arrays of one world, with the values at the start.
         memory: Where they lie.
+        lanes: Worlds in a group.
 
     Attributes:
-        words: Structs in memory, one after another; addresses are still missing.
+        words: Structs in memory, one after another, as ``side_by_side`` tells.
         structs: Words that are to hold the address of another one: (word, other).
-        fields: Every array, by its path.
-        lane: Number of elements in the lane of a world.
+        fields: Every array, by its path, such as ``machine.state.q``.
+        sizes: Bytes that are shared, bytes of the rows of a world, elements of the lane of a world.
     """
 
-    def __init__(self, world: Any, memory: SideBySide) -> None:
+    def __init__(self, world: Any, memory: SideBySide, lanes: int) -> None:
         self._memory = memory
-        self._written: list[int] = []
+        self.lanes = lanes
+        self.words: list[int] = []
         self.structs: list[tuple[int, int]] = []
         self.fields: dict[str, Field] = {}
-        self.lane = 0
+        self.sizes = {SHARED: 0, ROWS: 0, LANES: 0}
         self._add(struct_layout(type(world)), world, "")
-        self.words: Words = np.array(self._written, dtype=np.int64)
 
     def _add(self, layout: StructLayout, values: Any, path: str) -> int:
         """Write a struct; returns its first word."""
-        first = len(self._written)
-        self._written += [0] * _words_of(layout)
+        first = len(self.words)
+        self.words += [0] * _words_of(layout)
         for (name, of_field), offset, value in zip(layout.fields, layout.offsets, values, strict=True):
             word, where = first + offset // _WORD, f"{path}{name}"
             match of_field:
                 case StructLayout():
-                    value = value.struct if isinstance(value, Handle) else value
-                    self.structs.append((word, self._add(of_field, value, f"{where}.")))
+                    inner = value.struct if isinstance(value, Handle) else value
+                    self.structs.append((word, self._add(of_field, inner, f"{where}.")))
                 case ArrayLayout():
                     self._add_array(self._memory.place(layout, name), value, word, where)
                 case NumberLayout(kind):
                     packed = binary.pack("=d" if kind is float else "=q", value)
-                    self._written[word] = binary.unpack("=q", packed)[0]
+                    self.words[word] = binary.unpack("=q", packed)[0]
                 case _:
                     raise TypeError(f"{where}: {of_field} has no place in memory side by side")
         return first
 
     def _add_array(self, place: str, values: NDArray[Any], word: int, path: str) -> None:
-        self._written[word + 1 : word + 1 + values.ndim] = values.shape
-        field = Field(path, place, values, word)
-        if place == LANES:
-            field.offset = self.lane
-            self.lane += values.size
-        self.fields[path] = field
+        self.words[word + 1 : word + 1 + values.ndim] = values.shape
+        offset = self.sizes[place]
+        self.fields[path] = Field(place, values, word, offset)
+        self.sizes[place] += values.size if place == LANES else -(-values.nbytes // _WORD) * _WORD
+        # See ``side_by_side``: a row is told by the complement.
+        self.words[word] = {SHARED: offset, ROWS: ~offset, LANES: _WORD * self.lanes * offset}[place]
+
+    @property
+    def bytes_of_world(self) -> int:
+        """Bytes that one more world takes."""
+        return _WORD * self.sizes[LANES] + self.sizes[ROWS]
 
     def start_of_lane(self) -> Words:
         """(lane,) what the lane of a world holds at the start, bit by bit."""
-        lane = np.zeros(self.lane, dtype=np.int64)
+        lane = np.zeros(self.sizes[LANES], dtype=np.int64)
         for field in self.fields.values():
             if field.place == LANES:
                 lane[field.offset : field.offset + field.values.size] = as_words(field.values)
         return lane
+
+    def shared(self) -> NDArray[np.uint8]:
+        """Bytes of what all worlds share."""
+        memory = np.zeros(self.sizes[SHARED], dtype=np.uint8)
+        for field in self.fields.values():
+            if field.place == SHARED:
+                values = np.ascontiguousarray(field.values).reshape(-1).view(np.uint8)
+                memory[field.offset : field.offset + values.size] = values
+        return memory
 
     def from_lane(self, lane: Words, path: str) -> NDArray[Any]:
         """An array of the world whose lane this is."""
@@ -127,46 +140,40 @@ class Placed:
     Args:
         plan: What is to be placed.
         n: Number of worlds.
-        lanes: Worlds in a group.
         numpy: NumPy, or CuPy for the memory of a GPU.
         address_of: Address of such an array.
 
     Attributes:
         rows: Arrays (n, ...) with a row of every world, by their path.
         lanes: (groups, lane, lanes) elements of all lanes.
-        data: Words of the structs.
+        places: What ``ptx.PLACES_VARIABLE`` is to hold.
     """
 
-    def __init__(self, plan: Plan, n: int, lanes: int, numpy: Any, address_of: Any) -> None:
-        self.plan = plan
-        self.n = n
+    def __init__(self, plan: Plan, n: int, numpy: Any, address_of: Any) -> None:
+        self.plan, self.n = plan, n
+        groups = -(-n // plan.lanes)
+        self.lanes = numpy.empty((groups, plan.sizes[LANES], plan.lanes), dtype=np.int64)
+        self.lanes[...] = numpy.asarray(plan.start_of_lane())[None, :, None]
+        self._shared = numpy.asarray(plan.shared())
+        self._rows = numpy.zeros(plan.sizes[ROWS] * n, dtype=np.uint8)
         self.rows: dict[str, Any] = {}
-        self._kept: list[Any] = []
-        words = plan.words.copy()
-        groups = -(-n // lanes)
-        start = numpy.asarray(plan.start_of_lane())
-        self.lanes = numpy.empty((groups, plan.lane, lanes), dtype=np.int64)
-        self.lanes[...] = start[None, :, None]
-        for field in plan.fields.values():
-            if field.place == LANES:
-                words[field.word] = field.offset * lanes * _WORD
-            elif field.place == ROWS:
-                rows = numpy.empty((n, *field.values.shape), dtype=field.values.dtype)
-                rows[...] = numpy.asarray(field.values)[None]
-                self.rows[field.path] = rows
-                words[field.word] = address_of(rows)
-            else:
-                shared = numpy.array(field.values, order="C")
-                self._kept.append(shared)
-                words[field.word] = address_of(shared)
-        self.data = numpy.empty(len(words), dtype=np.int64)
-        for word, other in plan.structs:
-            words[word] = address_of(self.data) + _WORD * other
-        self.data[:] = numpy.asarray(words)
-        #: Address of the lanes, bytes of a group's, number of worlds: for ``ptx.LANES_VARIABLE``.
-        self.where = np.array([address_of(self.lanes), plan.lane * lanes * _WORD, n], dtype=np.int64)
+        for path, field in plan.fields.items():
+            if field.place == ROWS:
+                values = field.values
+                begin = field.offset * n
+                memory = self._rows[begin : begin + values.nbytes * n].view(values.dtype)
+                self.rows[path] = memory.reshape((n, *values.shape))
+                self.rows[path][...] = numpy.asarray(values)[None]
+        addresses = (address_of(array) for array in (self.lanes, self._shared, self._rows))
+        lanes, shared, rows = addresses
+        of_group = plan.sizes[LANES] * plan.lanes * _WORD
+        self.places = np.array([lanes, of_group, n, shared, rows], dtype=np.int64)
+
+    def release_lanes(self) -> None:
+        """Give the memory of the lanes back before a larger one is made."""
+        self.lanes = None
 
     def lane_of(self, world: int) -> Any:
         """(lane,) the elements of a world."""
-        group, lane = divmod(world, self.lanes.shape[2])
+        group, lane = divmod(world, self.plan.lanes)
         return self.lanes[group, :, lane]

@@ -1,0 +1,156 @@
+"""Programs that step worlds side by side: for a GPU through CuPy, and for this machine's processor, to test without."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import math
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+from hydro_sim_core.compilation import cache_root, make_private_folder, side_by_side, store
+from hydro_sim_core.compilation.dependencies import callees_first, dependencies, reached_by
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches.memory import Placed, Plan
+from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
+from hydro_sim_core.simulation.stepping.step import advance
+
+#: Threads of a block: few, so that every processor of a GPU gets some from a thousand worlds on.
+THREADS = 64
+_WARP = 32
+#: Names in the program, see ``compilation.ptx``, which imports the compiler.
+STEP_WORLDS, PLACES_VARIABLE = "hydro_step_worlds", "hydro_places"
+_LOG = logging.getLogger(__name__)
+_CPU_ONLY = "give backend='cpu'"
+
+
+class Program(Protocol):
+    """Steps worlds until their orders are done."""
+
+    def run(self, memory: Placed, dt: float) -> None:
+        """Step all worlds with steps of ``dt`` (s); returns before a GPU has done it."""
+
+
+class CudaProgram:
+    """The step on the present GPU.
+
+    Args:
+        cupy: CuPy.
+        code: PTX of the step.
+        lanes: Worlds a warp, as in the memory.
+    """
+
+    def __init__(self, cupy: Any, code: bytes, lanes: int) -> None:
+        self._cupy, self._lanes = cupy, lanes
+        self._module = cupy.cuda.function.Module()
+        self._module.load(code)
+        self._places = self._module.get_global_var(PLACES_VARIABLE)
+        self._step = self._module.get_function(STEP_WORLDS)
+
+    def run(self, memory: Placed, dt: float) -> None:
+        """Step all worlds; see ``Program``."""
+        runtime = self._cupy.cuda.runtime
+        places = memory.places
+        runtime.memcpy(int(self._places.ptr), places.ctypes.data, places.nbytes, runtime.memcpyHostToDevice)
+        threads = _WARP * math.ceil(memory.n / self._lanes)
+        self._step((math.ceil(threads / THREADS), 1, 1), (THREADS, 1, 1), (float(dt),))
+
+
+class HostProgram:
+    """The same step for this machine's processor, one world after another, in the same memory.
+
+    Args:
+        code: Object file, see ``ptx.object_code``.
+    """
+
+    def __init__(self, code: bytes) -> None:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        step = ctypes.CFUNCTYPE(None, ctypes.c_double)
+        self._step = step(self._engine.get_function_address(STEP_WORLDS))
+        self._places = self._engine.get_global_value_address(PLACES_VARIABLE)
+
+    def run(self, memory: Placed, dt: float) -> None:
+        """Step all worlds; see ``Program``."""
+        ctypes.memmove(self._places, memory.places.ctypes.data, memory.places.nbytes)
+        self._step(dt)
+
+
+def translated_step(solve: Any) -> str:
+    """Intermediate code of the step of many worlds; takes a minute."""
+    from hydro_sim_core.compilation.ptx import translated
+
+    return translated(advance_world, solve, WorldData, MEMORY)
+
+
+def stored_ptx(plan: Plan, solve: Any, processor: str) -> bytes:
+    """PTX of the step of a scene, from disk if it is there; else compiled, which takes minutes, and kept."""
+    path = cache_root() / "gpu" / f"{_digest(plan, solve)}-{processor}.ptx"
+    kept = store.read_kept(path)
+    if kept is None:
+        from hydro_sim_core.compilation.ptx import ptx
+
+        structs = (plan.words, plan.structs)
+        kept = ptx(translated_step(solve), structs, plan.lanes, processor, THREADS).encode()
+        try:
+            make_private_folder(path.parent)
+            store.write(path, kept)
+        except OSError as error:
+            _LOG.warning(
+                "%s: cannot be kept (%s); the step is compiled again next time", path, error.strerror
+            )
+    return kept
+
+
+def _digest(plan: Plan, solve: Any) -> str:
+    """Digest of all that the step's code depends on."""
+    digest = hashlib.sha256(reached_by(advance_world).digest.encode())
+    for entry in callees_first(advance, solve):
+        digest.update(dependencies(entry).digest.encode())
+    digest.update(
+        repr((sorted(map(repr, MEMORY.row_fields)), sorted(map(repr, MEMORY.row_structs)))).encode()
+    )
+    digest.update(repr((plan.words, plan.structs, plan.lanes, version("llvmlite"))).encode())
+    folder = Path(side_by_side.__file__).parent
+    for name in ("side_by_side.py", "ptx.py"):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def processor_of(cupy: Any) -> str:
+    """LLVM's name of the present GPU's processor."""
+    return f"sm_{cupy.cuda.Device().compute_capability}"
+
+
+def present_cupy(backend: str) -> Any:
+    """CuPy with a GPU that it can use.
+
+    Raises:
+        InputError: It is not installed, or finds no GPU.
+    """
+    try:
+        import cupy
+    except ImportError:
+        raise InputError(
+            "BatchWorld",
+            f"backend '{backend}'",
+            "needs CuPy, which is not installed",
+            f"install hydro-sim-core[gpu], or {_CPU_ONLY}",
+        ) from None
+    try:
+        number = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise InputError(
+            "BatchWorld", f"backend '{backend}'", f"finds no usable GPU ({error})", _CPU_ONLY
+        ) from None
+    if number == 0:
+        raise InputError("BatchWorld", f"backend '{backend}'", "finds no GPU", _CPU_ONLY)
+    return cupy
