@@ -31,6 +31,8 @@ PLACES_VARIABLE, _PLACES = "hydro_places", 5
 _WORLD = "hydro_advance_world"
 #: Words of structs, and those of them that are the address of another: (word, other).
 Structs = tuple[Sequence[int], Sequence[tuple[int, int]]]
+#: LLVM's measure of the size of functions that are copied to where they are called; by default 225. Less code again.
+_INLINED = 40
 _TRIPLE = "nvptx64-nvidia-cuda"
 
 _CUDA = """
@@ -231,7 +233,16 @@ def _wrapper(context: Any, compiled: Any, arguments: tuple[Any, ...]) -> Any:
     return module
 
 
-def _linked(code: str, glue: str, machine: Any, triple: str, inline: int | None = None) -> Any:
+def compact_loops() -> None:
+    """Let LLVM unroll loops of up to four turns alone, in all that this process compiles from now on.
+
+    Threads that are at different places of long straight code wait for instructions more than unrolling saves.
+    """
+    for option in ("-unroll-full-max-count=4", "-unroll-runtime=0", "-unroll-allow-partial=0"):
+        llvm.set_option("", option)
+
+
+def _linked(code: str, glue: str, machine: Any, triple: str) -> Any:
     """The optimised module of translated code and a target's own functions; only what is called from outside stays."""
     code = re.sub(r"@sqrt\(", "@llvm.sqrt.f64(", re.sub(r"declare double @sqrt\(.*", "", code))
     if "llvm.sqrt.f64(double" not in re.sub(r"call.*", "", code):
@@ -244,8 +255,7 @@ def _linked(code: str, glue: str, machine: Any, triple: str, inline: int | None 
             value.linkage = llvm.Linkage.internal
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = False
-    if inline is not None:
-        options.inlining_threshold = inline
+    options.inlining_threshold = _INLINED
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     module.verify()

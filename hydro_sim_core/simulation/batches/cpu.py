@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.simulation.batches.stepping import VARIED
-from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, overwrite
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
 from hydro_sim_core.simulation.world.world import World
 
 Rows = NDArray[Any]

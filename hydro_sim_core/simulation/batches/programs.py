@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from hydro_sim_core.compilation import cache_root, make_private_folder, side_by_side, store
 from hydro_sim_core.compilation.dependencies import callees_first, dependencies, reached_by
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches.compiling import compiled
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
-from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
+from hydro_sim_core.simulation.batches.stepping import MEMORY, advance_world
 from hydro_sim_core.simulation.stepping.step import advance
 
 #: Threads of a block: few, so that every processor of a GPU gets some from a thousand worlds on.
@@ -84,30 +85,25 @@ class HostProgram:
         self._step(dt)
 
 
-def translated_step(solve: Any) -> str:
-    """Intermediate code of the step of many worlds; takes a minute."""
-    from hydro_sim_core.compilation.ptx import translated
-
-    return translated(advance_world, solve, WorldData, MEMORY)
-
-
 def stored_ptx(plan: Plan, solve: Any, processor: str) -> bytes:
-    """PTX of the step of a scene, from disk if it is there; else compiled, which takes minutes, and kept."""
-    path = cache_root() / "gpu" / f"{_digest(plan, solve)}-{processor}.ptx"
-    kept = store.read_kept(path)
-    if kept is None:
-        from hydro_sim_core.compilation.ptx import ptx
+    """PTX of the step of a scene, from disk if it is there; else compiled, which takes minutes, and kept.
 
-        structs = (plan.words, plan.structs)
-        kept = ptx(translated_step(solve), structs, plan.lanes, processor, THREADS).encode()
+    Raises:
+        CompilationFailed: It cannot be compiled.
+    """
+    path = cache_root() / "gpu" / f"{_digest(plan, solve)}-{processor}.ptx"
+    code = store.read_kept(path)
+    if code is None:
+        _LOG.warning("compiling the step for the GPU, once for this scene; this takes minutes")
+        code = compiled(plan, solve, processor, THREADS)
         try:
             make_private_folder(path.parent)
-            store.write(path, kept)
+            store.write(path, code)
         except OSError as error:
             _LOG.warning(
                 "%s: cannot be kept (%s); the step is compiled again next time", path, error.strerror
             )
-    return kept
+    return code
 
 
 def _digest(plan: Plan, solve: Any) -> str:

@@ -165,22 +165,27 @@ class SideBySideWorlds:
 
     def _advance(self, n: int) -> None:
         """Let all worlds take ``n`` steps."""
-        rows = self.rows
-        rows["order.until"][...] = rows["machine.state.step"] + n
-        while True:
+        # One launch a step, none waited for: threads that begin a step together run through the same code, which has to
+        # be fetched once. In a launch of many steps they drift apart.
+        for _ in range(n):
+            self.rows["order.until"] += 1
             self._program.run(self._memory, self._world.time_step)
-            status = _on_host(self.rows["order.status"])[:, 0]
-            stopped = [int(i) for i in np.flatnonzero(status != DONE) if int(i) not in self.failures]
-            if not stopped:
-                break
-            if NO_ROOM in status[stopped]:
-                self._make_room()
-            for i in stopped:
-                if status[i] == NO_ROOM:
-                    self.rows["order.status"][i] = DONE
-                else:
-                    self._step_on_processor(i)
+        while self._catch_up():
+            self._program.run(self._memory, self._world.time_step)
         self._world.machine.state.step[0] += n
+
+    def _catch_up(self) -> bool:
+        """Help worlds over a step that they could not take; whether there were any."""
+        status = _on_host(self.rows["order.status"])[:, 0]
+        stopped = [int(i) for i in np.flatnonzero(status != DONE) if int(i) not in self.failures]
+        if NO_ROOM in status[stopped]:
+            self._make_room()
+        for i in stopped:
+            if status[i] == NO_ROOM:
+                self.rows["order.status"][i] = DONE
+            else:
+                self._step_on_processor(i)
+        return bool(stopped)
 
     def _make_room(self) -> None:
         """Make room for more contact faces; what was found in the last step is lost."""
@@ -207,8 +212,9 @@ class SideBySideWorlds:
             self.failures[i] = f"stays at {world.time:g} s, step {world.step_count + 1} {failure}"
             self.rows["order.status"][i] = _FROZEN
             return
+        until = self.rows["order.until"][i].copy()
         self.take(i, world)
-        self.rows["order.status"][i] = DONE
+        self.rows["order.until"][i] = until  # steps that the others have taken meanwhile
 
     def set_state(self, worlds: list[int], q: Any, v: Any) -> None:
         """Set the states of some worlds, as ``World.set_state`` does."""
@@ -250,9 +256,11 @@ class SideBySideWorlds:
         self._free([i])
 
     def _free(self, worlds: list[int]) -> None:
+        """Let worlds go on from the states that they have been given."""
         for i in worlds:
             self.failures.pop(i, None)
         self.rows["order.status"][worlds] = DONE
+        self.rows["order.until"][worlds] = self.rows["machine.state.step"][worlds]
 
     def copy_of(self, i: int) -> World:
         """A ``World`` in the state of one of these, with the contacts of its last step."""
