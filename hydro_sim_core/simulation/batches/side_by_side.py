@@ -28,8 +28,11 @@ from hydro_sim_core.simulation.world.world import World
 #: Worlds a warp. Fewer than it has threads: there are more warps, which wait for memory in turn, and fewer threads wait
 #: for the slowest of their warp.
 LANES = 16
-#: Room for contact faces at the start, as a multiple of those in the first world.
-FIRST_FACES = 256
+#: Least room for contact faces, and that at the start, as a multiple of the faces of the first step.
+LEAST_FACES = 256
+ROOM = 1.25
+#: One world of so many may have more contact faces than there is room for: the processor takes its steps.
+FEW = 64
 _FROZEN = -1
 _PATHS = {
     "state": ("machine.state", State),
@@ -103,7 +106,7 @@ class SideBySideWorlds:
         self._world = world.copy()
         self._start = world.save_state()
         self._prototype = world.copy()
-        self._faces = FIRST_FACES
+        self._faces = max(LEAST_FACES, math.ceil(ROOM * _faces_of_a_step(world)))
         self._memory = self._placed()
 
     @property
@@ -178,13 +181,13 @@ class SideBySideWorlds:
         """Help worlds over a step that they could not take; whether there were any."""
         status = _on_host(self.rows["order.status"])[:, 0]
         stopped = [int(i) for i in np.flatnonzero(status != DONE) if int(i) not in self.failures]
-        if NO_ROOM in status[stopped]:
+        if np.count_nonzero(status[stopped] == NO_ROOM) > self._n // FEW:
+            # A larger memory takes another program, which is compiled.
             self._make_room()
+            self.rows["order.status"][status == NO_ROOM] = DONE
+            return True
         for i in stopped:
-            if status[i] == NO_ROOM:
-                self.rows["order.status"][i] = DONE
-            else:
-                self._step_on_processor(i)
+            self._step_on_processor(i)
         return bool(stopped)
 
     def _make_room(self) -> None:
@@ -290,6 +293,14 @@ class SideBySideWorlds:
 
         scratch: Scratch = filled(self._world.machine.scratch, "machine.scratch")
         return scratch
+
+
+def _faces_of_a_step(world: World) -> int:
+    """Number of contact faces of the first step."""
+    probe = world.copy()
+    probe.step()
+    patches = probe.machine.scratch.patches
+    return int(patches.first_face[patches.num[0]])
 
 
 def _parameter_path(name: str) -> str:
