@@ -223,7 +223,9 @@ def test_scenes_that_a_gpu_does_not_step_are_refused():
 def test_without_cupy_the_processor_is_taken(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     assert hs.BatchWorld(SCENE, 2).backend == "cpu"
-    with pytest.raises(InputError, match=r"needs CuPy, which is not installed; install hydro-sim-core\[gpu\]"):
+    with pytest.raises(
+        InputError, match=r"needs CuPy, which is not installed; install hydro-sim-core\[gpu\]"
+    ):
         hs.BatchWorld(SCENE, 2, "cuda")
 
 
@@ -243,7 +245,9 @@ class FullGpu:
 
 def test_too_many_worlds_are_refused_with_the_number_that_fit():
     world = hs.World(SCENE)
-    with pytest.raises(InputError, match=r"needs .* GB where the GPU has 1.0 GB free; give at most \d+") as caught:
+    with pytest.raises(
+        InputError, match=r"needs .* GB where the GPU has 1.0 GB free; give at most \d+"
+    ) as caught:
         SideBySideWorlds(world, 10**6, 16, FullGpu, lambda plan: None, lambda array: 0)
     most = int(caught.value.mend.split()[-1])
     assert 0 < most < 10**6

@@ -69,6 +69,11 @@ class BatchWorld:
         return self.world.time_step
 
     @property
+    def numpy(self) -> Any:
+        """What made its arrays: NumPy, or CuPy on a GPU."""
+        return self._worlds.numpy
+
+    @property
     def q(self) -> Any:
         """(n, nq) coordinates of all worlds."""
         return self._worlds.rows["machine.state.q"]

@@ -6,9 +6,12 @@ import ctypes
 import hashlib
 import logging
 import math
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
+
+import numpy as np
 
 from hydro_sim_core.compilation import cache_root, make_private_folder, side_by_side, store
 from hydro_sim_core.compilation.dependencies import callees_first, dependencies, reached_by
@@ -45,18 +48,23 @@ class CudaProgram:
 
     def __init__(self, cupy: Any, code: bytes, lanes: int) -> None:
         self._cupy, self._lanes = cupy, lanes
-        self._module = cupy.cuda.function.Module()
-        self._module.load(code)
-        self._places = self._module.get_global_var(PLACES_VARIABLE)
-        self._step = self._module.get_function(STEP_WORLDS)
+        with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
+            file.write(code)
+            file.flush()
+            self._module = cupy.RawModule(path=file.name)
+            self._step = self._module.get_function(STEP_WORLDS)
+        self._memory: Placed | None = None
 
     def run(self, memory: Placed, dt: float) -> None:
         """Step all worlds; see ``Program``."""
-        runtime = self._cupy.cuda.runtime
-        places = memory.places
-        runtime.memcpy(int(self._places.ptr), places.ctypes.data, places.nbytes, runtime.memcpyHostToDevice)
+        if memory is not self._memory:
+            # Once: copies to a GPU wait for what it does.
+            runtime, places = self._cupy.cuda.runtime, memory.places
+            variable = self._module.get_global(PLACES_VARIABLE)
+            runtime.memcpy(variable.ptr, places.ctypes.data, places.nbytes, runtime.memcpyHostToDevice)
+            self._memory = memory
         threads = _WARP * math.ceil(memory.n / self._lanes)
-        self._step((math.ceil(threads / THREADS), 1, 1), (THREADS, 1, 1), (float(dt),))
+        self._step((math.ceil(threads / THREADS),), (THREADS,), (np.float64(dt),))
 
 
 class HostProgram:
