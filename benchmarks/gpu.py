@@ -1,4 +1,4 @@
-"""Worlds side by side on a GPU: do they agree with the processor to the last bit, and how many steps a second they take.
+"""Worlds side by side on a GPU: whether they agree with the processor to the last bit, and how fast they are.
 
 The worlds hold a cylinder between the fingers of an arm, and differ in friction, mass, drive efforts and speed.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,11 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches import side_by_side
-from hydro_sim_core.simulation.batches.memory import Placed
+from hydro_sim_core.simulation.batches.memory import Placed, as_words
+from hydro_sim_core.simulation.batches.programs import CudaProgram, HostProgram
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
 from hydro_sim_core.simulation.stepping.model import State
-from hydro_sim_core.simulation.stepping.step import DONE
+from hydro_sim_core.simulation.stepping.step import DONE, advance
 from hydro_sim_core.solvers.solve import solver_entry
 from support.simulation.made_scenes import box, free, make_scene, slider
 
@@ -42,7 +45,7 @@ class StepByStep:
             if remaining <= 0 or rows["order.status"][i, 0] != DONE:
                 continue
             machine = self.worlds.copy_of(i).machine
-            rows["order.status"][i] = side_by_side_advance(machine, dt, remaining)
+            rows["order.status"][i] = advanced(machine, dt, remaining)
             for name in State._fields:
                 rows[f"machine.state.{name}"][i] = getattr(machine.state, name)
             lane = memory.lane_of(i)
@@ -52,17 +55,13 @@ class StepByStep:
                     lane[field.offset : field.offset + field.values.size] = words
 
 
-def side_by_side_advance(machine: Any, dt: float, steps: int) -> int:
+def advanced(machine: Any, dt: float, steps: int) -> int:
     """One call of the compiled step, without the help that ``Machine.advance`` gives."""
-    from hydro_sim_core.simulation.stepping.step import advance
-
     return advance(machine.handle, machine.solve, dt, steps, False, False)
 
 
 def words_at(struct: Any, names: list[str]) -> np.ndarray:
     """An array of a struct, as it lies in a lane."""
-    from hydro_sim_core.simulation.batches.memory import as_words
-
     for name in names:
         struct = getattr(struct, name)
     return as_words(struct)
@@ -259,7 +258,6 @@ def test_the_program_for_a_gpu_has_the_bits_of_single_worlds(monkeypatch):
     """The code that becomes PTX, compiled for this processor instead: compiling takes minutes."""
     from hydro_sim_core.compilation import ptx
     from hydro_sim_core.compilation.targets import Target
-    from hydro_sim_core.simulation.batches.programs import HostProgram
     from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
 
     batch = hs.BatchWorld(SCENE, N, "cpu")
@@ -279,3 +277,44 @@ def test_the_program_for_a_gpu_has_the_bits_of_single_worlds(monkeypatch):
         world.step(100)
         assert np.array_equal(batch.q[i], world.q)
         assert np.array_equal(batch.v[i], world.v)
+
+
+class RecordedGpu:
+    """CuPy's part in launches: what is loaded, copied and launched."""
+
+    def __init__(self) -> None:
+        self.copies: list[int] = []
+        self.launches: list[tuple[Any, ...]] = []
+        recorded = self
+
+        class Runtime:
+            memcpyHostToDevice = 1
+
+            @staticmethod
+            def memcpy(target: int, source: int, size: int, kind: int) -> None:
+                recorded.copies.append(size)
+
+        class RawModule:
+            def __init__(self, path: str) -> None:
+                assert Path(path).read_bytes() == b"code"
+
+            def get_function(self, name: str) -> Any:
+                return lambda *how: recorded.launches.append(how)
+
+            def get_global(self, name: str) -> Any:
+                return SimpleNamespace(ptr=0)
+
+        self.RawModule = RawModule
+        self.cuda = SimpleNamespace(runtime=Runtime)
+
+
+@pytest.mark.parametrize(("n", "blocks"), [(1, 1), (32, 1), (33, 2), (8192, 256)])
+def test_every_world_gets_a_thread_and_places_are_copied_once(n, blocks):
+    """16 worlds a warp, two warps a block; a copy a step would wait for the GPU."""
+    gpu = RecordedGpu()
+    program = CudaProgram(gpu, b"code", 16)
+    memory = SimpleNamespace(n=n, places=np.zeros(5, dtype=np.int64))
+    for _ in range(3):
+        program.run(memory, 0.001)
+    assert gpu.copies == [40]
+    assert gpu.launches == 3 * [((blocks,), (64,), (0.001,))]

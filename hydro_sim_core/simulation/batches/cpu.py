@@ -76,7 +76,12 @@ class CpuWorlds:
             return
         # A few shares a thread, so that none waits long for the others; worlds one by one would wait for Python.
         shares = np.array_split(np.array(going), 4 * cores)
-        list(self._pool.map(lambda share: [self._step_one(int(i), n) for i in share], shares))
+        for done in [self._pool.submit(self._step_share, share.tolist(), n) for share in shares]:
+            done.result()
+
+    def _step_share(self, worlds: list[int], n: int) -> None:
+        for i in worlds:
+            self._step_one(i, n)
 
     def _step_one(self, i: int, n: int) -> None:
         try:
