@@ -111,9 +111,9 @@ def test_each_world_has_the_bits_that_it_has_alone(batch):
 def test_parameters_are_those_of_the_steps(batch):
     """Twice the mass presses twice as hard on the ground."""
     batch.set_state(np.array(batch.q), np.zeros_like(batch.v))
-    batch.step(300)
+    batch.step(60)
     forces = np.array([abs(batch.copy_of(i).contacts[0].force_on_b[2]) for i in range(N)])
-    assert forces == pytest.approx(0.5 * 9.81 * np.linspace(0.5, 1.5, N), rel=1e-3)
+    assert forces == pytest.approx(0.5 * 9.81 * np.linspace(0.5, 1.5, N), rel=1e-4)
 
 
 def test_a_fast_world_is_taken_in_pieces_and_a_failing_one_is_frozen(batch):
@@ -179,17 +179,17 @@ def test_scripts_command_all_worlds_and_refuse_other_times():
     scene = make_scene(
         rail,
         actuators=[{"joints": ["rail_joint"], "mode": "velocity", "kd": 100.0}],
-        commands=[{"joint": "rail_joint", "signal": {"square": {"high": 1.0, "low": -1.0, "period": 0.02}}}],
+        commands=[{"joint": "rail_joint", "signal": {"square": {"high": 1.0, "low": -1.0, "period": 0.008}}}],
         solver={"integrator": "fixed"},
     )
     batch, alone = made_side_by_side(scene), hs.World(scene)
-    batch.step(33)
-    alone.step(33)
+    batch.step(13)
+    alone.step(13)
     assert np.array_equal(batch.q, np.repeat(alone.q[None], N, axis=0))
     with pytest.raises(InputError, match="scripts commands"):
         batch.reset([1])
     batch.reset()
-    batch.step(33)
+    batch.step(13)
     assert np.array_equal(batch.q[3], alone.q)
 
 

@@ -50,7 +50,7 @@ MEMORY = SideBySide(frozenset(ROW_STRUCTS), frozenset(VARIED.values()))
 def advance_world(world, solve, dt):
     """Advance a world until its order is done, or a step cannot be taken, which leaves it at the step's begin.
 
-    Reads world.machine.state: step; world.order: status, until.
+    Reads world.order: status, until; world.machine.state: step.
     Writes world.order: status.
     """
     remaining = world.order.until[0] - world.machine.state.step[0]
