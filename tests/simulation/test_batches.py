@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.batches import side_by_side
+from hydro_sim_core.simulation.batches import programs, side_by_side
 from hydro_sim_core.simulation.batches.memory import Placed, as_words
 from hydro_sim_core.simulation.batches.programs import CudaProgram, HostProgram
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
@@ -114,6 +115,16 @@ def test_parameters_are_those_of_the_steps(batch):
     batch.step(60)
     forces = np.array([abs(batch.copy_of(i).contacts[0].force_on_b[2]) for i in range(N)])
     assert forces == pytest.approx(0.5 * 9.81 * np.linspace(0.5, 1.5, N), rel=1e-4)
+
+
+def test_copies_keep_their_parameters(batch):
+    copy, untouched = batch.copy_of(1), batch.copy_of(1)
+    batch.parameters["friction"][1] = 0.0
+    batch.step(5)
+    for world in (copy, untouched):
+        world.step(5)
+    assert np.array_equal(copy.q, untouched.q)
+    assert batch.q[1, 4] > copy.q[4] + 1e-5
 
 
 def test_a_fast_world_is_taken_in_pieces_and_a_failing_one_is_frozen(batch):
@@ -219,8 +230,34 @@ def test_scenes_that_a_gpu_does_not_step_are_refused():
         hs.BatchWorld(other, 2, "cuda")
 
 
+def test_auto_runs_them_on_the_processor(monkeypatch):
+    gpu = SimpleNamespace(cuda=SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=lambda: 1)))
+    monkeypatch.setitem(sys.modules, "cupy", gpu)
+    other = make_scene(free(box("brick", (0.1, 0.1, 0.1), 1.0)), solver={"accuracy": 1e-5})
+    assert hs.BatchWorld(other, 2).backend == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, "finds no GPU"), (-1, "finds no usable GPU \\(driver too old\\)")]
+)
+def test_gpus_that_cannot_be_used_are_told(monkeypatch, count, told):
+    class CUDARuntimeError(RuntimeError):
+        pass
+
+    def count_devices() -> int:
+        if count < 0:
+            raise CUDARuntimeError("driver too old")
+        return count
+
+    runtime = SimpleNamespace(getDeviceCount=count_devices, CUDARuntimeError=CUDARuntimeError)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    with pytest.raises(InputError, match=f"{told}; give backend='cpu'"):
+        hs.BatchWorld(SCENE, 2, "cuda")
+    assert hs.BatchWorld(SCENE, 2).backend == "cpu"
+
+
 def test_without_cupy_the_processor_is_taken(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    monkeypatch.setitem(sys.modules, "cupy", None)
     assert hs.BatchWorld(SCENE, 2).backend == "cpu"
     with pytest.raises(
         InputError, match=r"needs CuPy, which is not installed; install hydro-sim-core\[gpu\]"
@@ -318,3 +355,23 @@ def test_every_world_gets_a_thread_and_places_are_copied_once(n, blocks):
         program.run(memory, 0.001)
     assert gpu.copies == [40]
     assert gpu.launches == 3 * [((blocks,), (64,), (0.001,))]
+
+
+def test_programs_are_kept_for_their_scene(monkeypatch, tmp_path):
+    """Compiled once for a scene; again for another room for faces, another processor, another solver."""
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path))
+    made = []
+
+    def compiled(plan: Any, solve: Any, processor: str, threads: int) -> bytes:
+        made.append(processor)
+        return f"{len(made)}".encode()
+
+    monkeypatch.setattr(programs, "compiled", compiled)
+    batch, solve = made_side_by_side(), solver_entry("newton", "lagged")
+    plan = batch._worlds._memory.plan
+    assert [programs.stored_ptx(plan, solve, "sm_90") for _ in range(3)] == [b"1", b"1", b"1"]
+    assert programs.stored_ptx(plan, solve, "sm_80") == b"2"
+    assert programs.stored_ptx(plan, solver_entry("pgs", "lagged"), "sm_90") == b"3"
+    batch._worlds._faces *= 2
+    assert programs.stored_ptx(batch._worlds._placed().plan, solve, "sm_90") == b"4"
+    assert programs.stored_ptx(made_side_by_side()._worlds._memory.plan, solve, "sm_90") == b"1"

@@ -11,7 +11,7 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.simulation.batches.cpu import CpuWorlds
 from hydro_sim_core.simulation.batches.programs import present_cupy
-from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds, on_gpu
+from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds, on_gpu, refuse_other_steps
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.stepping.model import Drives
 from hydro_sim_core.simulation.world.saved_state import SavedState
@@ -42,7 +42,7 @@ class BatchWorld:
     Args:
         scene: Scene of every world, or a world of it: all start as the scene says.
         n: Number of worlds.
-        backend: Where they run; ``auto`` takes a GPU if there is one.
+        backend: Where they run; ``auto`` takes a GPU if there is one that can run the scene.
 
     Raises:
         InputError: There is no such backend, no GPU, or too little memory, or the scene cannot run there.
@@ -55,7 +55,7 @@ class BatchWorld:
                 _SOURCE, f"backend {excerpt(backend)}", "is not known", f"give one of {', '.join(_BACKENDS)}"
             )
         self.world = World(scene.scene if isinstance(scene, World) else scene)
-        self.backend = _chosen(backend)
+        self.backend = _chosen(backend, self.world)
         self._worlds: CpuWorlds | SideBySideWorlds = (
             CpuWorlds(self.world, self.n) if self.backend == "cpu" else on_gpu(self.world, self.n)
         )
@@ -205,11 +205,12 @@ class BatchWorld:
         return [int(one) for one in chosen]
 
 
-def _chosen(backend: Backend) -> str:
+def _chosen(backend: Backend, world: World) -> str:
     if backend != "auto":
         return backend
     try:
-        present_cupy("auto")
+        refuse_other_steps(world)
+        present_cupy(backend)
     except InputError:
         return "cpu"
     return "cuda"

@@ -107,8 +107,12 @@ class CpuWorlds:
         self.failures.pop(i, None)
 
     def copy_of(self, i: int) -> World:
-        """A copy of a world."""
-        return self._worlds[i].copy()
+        """A copy of a world, with parameters of its own."""
+        world = self._worlds[i].copy()
+        machine = world.machine
+        constants = {VARIED[name]: rows[i].copy() for name, rows in self._varied.items()}
+        world.use_arrays(machine.state, machine.drives, machine.loads, constants)
+        return world
 
 
 def _owner(model: Any, owner: type, field: str) -> Rows:
