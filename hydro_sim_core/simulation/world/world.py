@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
@@ -35,8 +37,8 @@ from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
 from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
-from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.simulation.stepping.model import State, copied, overwrite
+from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.drives import DriveBank
 from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, WorldJointWrenches
@@ -271,6 +273,44 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
         other._stepper = stepper_of(other._machine, like=self._stepper)
         other._script = self._script.copy()
         return other
+
+    def use_arrays(
+        self, state: State, drives: Drives, loads: Loads, constants: Mapping[tuple[type, str], Array]
+    ) -> None:
+        """Step in these arrays from now on, such as rows of those of many worlds, and with these constants.
+
+        Args:
+            state: Its state, which stays as it is in the arrays.
+            drives: Targets and gains of its drives, likewise.
+            loads: What acts on its links, likewise.
+            constants: Fields of the model, by class and name; what was derived from them before stays.
+        """
+        model = with_constants(self._built.model, constants)
+        self._built = replace(self._built, model=model)
+        self._drives = self._drives.copy()
+        self._drives.arrays = drives
+        self._machine.use_arrays(state, drives, loads, model)
+        self.__dict__.pop("_evaluators", None)
+
+    @property
+    def machine(self) -> Machine:
+        """Model, state, drives and memory of its steps."""
+        return self._machine
+
+    @property
+    def stepper(self) -> Stepper:
+        """What advances it by whole time steps."""
+        return self._stepper
+
+    @property
+    def script(self) -> Script:
+        """Commands of the scene that change with time."""
+        return self._script
+
+    @property
+    def drive_bank(self) -> DriveBank:
+        """Its drives, with checks of commands."""
+        return self._drives
 
     def __copy__(self) -> World:
         return self.copy()
