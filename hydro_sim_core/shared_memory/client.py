@@ -1,0 +1,368 @@
+"""Client of a running simulation: sees its states and commands it within the same period, without ROS.
+
+```python
+from hydro_sim_core.shared_memory.client import connect
+
+with connect("hydro_sim") as simulation:
+    print(simulation.newest().positions)
+```
+
+``docs/shared_memory.md`` shows the rest. Nothing here compiles anything.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.shared_memory.controller import Controller
+from hydro_sim_core.shared_memory.layout import (
+    OWNER_LOCK,
+    Channel,
+    Control,
+    Header,
+    Histogram,
+    Life,
+    Overrun,
+    Slot,
+    Status,
+)
+from hydro_sim_core.shared_memory.locks import is_locked
+from hydro_sim_core.shared_memory.names import SOURCE
+from hydro_sim_core.shared_memory.opening import open_segment
+from hydro_sim_core.shared_memory.state import Rows, State
+from hydro_sim_core.shared_memory.status import Durations, LoopStatus, read_histogram, read_status
+from hydro_sim_core.shared_memory.tables import JointRow, LinkRow, PairRow, SensorRow, Tables
+
+#: Longest sleep of a client, after which it asks whether the owner lives, s.
+_LOOKS_UP = 0.1
+#: Time without a sign of life after which a loop counts as stopped, s; it gives ten a second.
+_SILENT = 1.0
+_LOW = 0xFFFFFFFF
+
+
+class SimulationEnded(InputError):
+    """The simulation that a client has opened is there no more."""
+
+
+class TookTooLong(InputError):
+    """What a client waited for has not come."""
+
+
+def connect(name: str = "hydro_sim", wait: float = 0.0) -> Client:
+    """Open a running simulation.
+
+    Args:
+        name: Its name: that of its node, with its namespace (``/left/hydro_sim``).
+        wait: How long to wait for its start, s.
+
+    Raises:
+        InputError: It does not run, belongs to another user, or has a layout of another version.
+    """
+    return Client(name, wait)
+
+
+class Client:
+    """A running simulation as another process sees it; leave a ``with`` block, or call ``close``, to let it go.
+
+    Args:
+        name: Name of the simulation.
+        wait: How long to wait for its start, s.
+
+    Attributes:
+        name: Name of the simulation.
+        tables: All that is constant in it.
+        spin: Wall-clock time for which waiting looks again and again before it sleeps, s. Answers come sooner and a
+            processor is busy meanwhile: for lock-step where processors are free.
+
+    Raises:
+        InputError: It does not run, belongs to another user, or has a layout of another version.
+    """
+
+    def __init__(self, name: str, wait: float = 0.0) -> None:
+        self.name = name
+        self.spin = 0.0
+        self._descriptor, self._memory = open_segment(name, wait)
+        self.tables = Tables.read(self._memory)
+        self._rows = Rows(self._memory, self.tables)
+        words = self._memory.words
+        self._control, self._status = words[Header.AT_CONTROL], words[Header.AT_STATUS]
+        self._ring, self._slot_words = words[Header.AT_RING], words[Header.SLOT_WORDS]
+        self._num_slots = words[Header.NUM_SLOTS]
+        self._head = self._status + Status.HEAD
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the simulation go; more than once does nothing. Close its controllers first."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    @property
+    def scene(self) -> str:
+        """Name of the scene."""
+        return self.tables.scene
+
+    @property
+    def time_step(self) -> float:
+        """Simulated time of a step, s."""
+        return self.tables.time_step
+
+    @property
+    def joints(self) -> tuple[JointRow, ...]:
+        """Joints with one coordinate."""
+        return self.tables.joints
+
+    @property
+    def links(self) -> tuple[LinkRow, ...]:
+        """Links."""
+        return self.tables.links
+
+    @property
+    def pairs(self) -> tuple[PairRow, ...]:
+        """Pairs of shapes that may touch."""
+        return self.tables.pairs
+
+    @property
+    def sensors(self) -> tuple[SensorRow, ...]:
+        """Sensors."""
+        return self.tables.sensors
+
+    @property
+    def status(self) -> LoopStatus:
+        """How the loop keeps its rate, and what it waits for."""
+        return read_status(self._memory)
+
+    def histogram(self, which: Histogram) -> Durations:
+        """A histogram that the loop keeps, since its start."""
+        return read_histogram(self._memory, which)
+
+    def newest(self, limit: float = 10.0) -> State:
+        """The newest state.
+
+        Args:
+            limit: How long to wait for the first one, s.
+
+        Raises:
+            SimulationEnded: It ended before there was one.
+            TookTooLong: There was none in time.
+        """
+        self._wait_for_head(1, limit)
+        while True:
+            state = self._copy(self._memory.words[self._head] - 1)
+            if state is not None:
+                return state
+
+    def wait(self, serial: int, limit: float = 10.0) -> State:
+        """Wait for a state; the newest one if the ring has gone round since.
+
+        Args:
+            serial: Its number.
+            limit: How long to wait, s of the wall clock.
+
+        Raises:
+            SimulationEnded: The simulation ended, was killed or runs another scene.
+            TookTooLong: It did not come in time; says why.
+        """
+        self._wait_for_head(serial + 1, limit)
+        return self._copy(serial) or self.newest()
+
+    def states(self, limit: float = 10.0) -> Iterator[State]:
+        """Every state from now on. Serial numbers that are missing were lost: the ring went round in between.
+
+        Args:
+            limit: How long to wait for each, s.
+
+        Raises:
+            SimulationEnded: The simulation ended, was killed or runs another scene.
+            TookTooLong: A state did not come in time.
+        """
+        state = self.newest(limit)
+        while True:
+            yield state
+            state = self.wait(state.serial + 1, limit)
+
+    def controller(
+        self, name: str = "", *, lock_step: bool = False, channel: int | None = None
+    ) -> Controller:
+        """Take a channel for commands.
+
+        Args:
+            name: Name of the controller, up to 31 bytes, for messages.
+            lock_step: Whether the simulation is to wait for it before every step.
+            channel: The channel; the first free one by default.
+
+        Raises:
+            InputError: The channel, or all, are taken, or there is no such channel.
+        """
+        return Controller(self, self._descriptor, self._memory, name, lock_step, channel)
+
+    def pause(self) -> None:
+        """Stand still after the present step."""
+        self._tell(Control.PAUSED, 1)
+
+    def resume(self) -> None:
+        """Run on after a pause, or after a step that failed."""
+        self._tell(Control.PAUSED, 0)
+
+    def step(self, number: int = 1, limit: float = 10.0) -> State:
+        """Take steps while paused, and wait until they are taken.
+
+        Returns:
+            The newest state.
+
+        Raises:
+            SimulationEnded: The simulation ended meanwhile.
+            TookTooLong: They were not taken in time.
+        """
+        count = whole_number(SOURCE, "steps", number, 1)
+        self._ask(Control.STEPS_ASKED, Status.STEPS_TAKEN, count, f"{count} steps", limit)
+        return self.newest()
+
+    def reset(self, limit: float = 10.0) -> State:
+        """Reset the simulation, and wait until it is done.
+
+        Returns:
+            The newest state.
+
+        Raises:
+            SimulationEnded: The simulation ended meanwhile.
+            TookTooLong: It was not done in time.
+        """
+        self._ask(Control.RESETS_ASKED, Status.RESETS_DONE, 1, "the reset", limit)
+        return self.newest()
+
+    def set_pace(self, real_time_factor: float) -> None:
+        """Set simulated over wall-clock time; 0 for as fast as possible.
+
+        Raises:
+            InputError: It is negative or not finite.
+        """
+        if not 0.0 <= real_time_factor < float("inf"):
+            raise InputError(
+                SOURCE,
+                "real_time_factor",
+                f"{real_time_factor} is no pace",
+                "give 0 (as fast as possible) or more",
+            )
+        period = round(1e9 * self.time_step / real_time_factor) if real_time_factor else 0
+        self._tell(Control.PERIOD_NS, period)
+
+    def set_overrun(self, policy: Overrun, max_backlog: float = 0.1) -> None:
+        """Set what becomes of missed periods.
+
+        Args:
+            policy: Whether they are dropped or worked off.
+            max_backlog: Largest lateness that is worked off, s.
+        """
+        self._memory.words[self._control + Control.MAX_BACKLOG_NS] = round(1e9 * max_backlog)
+        self._tell(Control.OVERRUN, policy)
+
+    def _tell(self, word: Control, value: int) -> None:
+        self._memory.words[self._control + word] = value
+        self.ring()
+
+    def ring(self) -> None:
+        """Have the loop look at its words now."""
+        self._memory.fence()
+        self._memory.ring(self._control + Control.BELL)
+
+    def _ask(self, counter: Control, done: Status, amount: int, what: str, limit: float) -> None:
+        """Count up what is asked for, and wait until the loop has followed."""
+        words = self._memory.words
+        self._memory.add(self._control + counter, amount)
+        asked = words[self._control + counter]
+        self.ring()
+        deadline = time.monotonic() + limit
+        while (words[self._status + done] - asked) & _LOW >= 1 << 31:
+            self._check_life(deadline, what)
+            # Not every end of a step publishes a state, so nobody may wake us.
+            self._memory.wait(self._head, words[self._head], 0.01)
+
+    def _wait_for_head(self, count: int, limit: float) -> None:
+        """Wait until so many states have been published."""
+        words, head = self._memory.words, self._head
+        if words[head] >= count:
+            self._memory.fence()
+            return
+        now = time.monotonic()
+        deadline, spun = now + limit, now + self.spin
+        while words[head] < count and time.monotonic() < spun:
+            pass
+        waiters = self._control + Control.WAITERS
+        while (seen := words[head]) < count:
+            self._check_life(deadline, f"state {count - 1}")
+            self._memory.add(waiters, 1)
+            try:
+                if words[head] == seen:
+                    self._memory.wait(head, seen, min(_LOOKS_UP, deadline - time.monotonic()))
+            finally:
+                self._memory.add(waiters, -1)
+        self._memory.fence()
+
+    def _check_life(self, deadline: float, what: str) -> None:
+        """Whether it makes sense to wait on.
+
+        Raises:
+            SimulationEnded: The simulation is there no more.
+            TookTooLong: The deadline has passed.
+        """
+        words = self._memory.words
+        if words[self._status + Status.LIFE] == Life.RETIRED:
+            raise SimulationEnded(SOURCE, self.name, "has ended, or runs another scene", "open its name anew")
+        if time.monotonic() < deadline and not self._is_silent():
+            return
+        if not is_locked(self._descriptor, OWNER_LOCK):
+            owner = words[Header.OWNER_PID]
+            raise SimulationEnded(
+                SOURCE, self.name, f"its process ({owner}) has been killed", "start it again, and open it anew"
+            )
+        if time.monotonic() >= deadline:
+            raise TookTooLong(SOURCE, self.name, f"{what} did not come: {self._reason()}", "wait for longer")
+
+    def _is_silent(self) -> bool:
+        return time.monotonic_ns() - self._memory.words[self._status + Status.HEARTBEAT_NS] > 1e9 * _LOOKS_UP
+
+    def _reason(self) -> str:
+        """Why nothing comes."""
+        status = self.status
+        silent = 1e-9 * (time.monotonic_ns() - self._memory.words[self._status + Status.HEARTBEAT_NS])
+        if silent > _SILENT:
+            owner = self._memory.words[Header.OWNER_PID]
+            return f"the loop has given no sign of life for {silent:.1f} s; is its process ({owner}) stopped?"
+        match status.life:
+            case Life.PAUSED:
+                return "the simulation is paused"
+            case Life.PARKED:
+                return f"a step failed ({status.failure}); reset it"
+            case Life.WAITING if status.waits_for >= 0:
+                words = self._memory.words
+                at = words[Header.AT_CHANNELS] + status.waits_for * words[Header.CHANNEL_WORDS]
+                client = self._memory.text(at + Channel.CLIENT_NAME, 4) or "a controller"
+                return f"the simulation waits for {client} (process {words[at + Channel.CLIENT_PID]})"
+            case Life.WAITING:
+                return "the simulation is in lock-step, and nobody permits a step"
+            case _:
+                return f"the simulation is {status.life.name.lower()}"
+
+    def _copy(self, serial: int) -> State | None:
+        """The state with this number; None if it has been overwritten."""
+        words = self._memory.words
+        at = self._ring + serial % self._num_slots * self._slot_words
+        whole = 2 * serial + 2
+        if words[at + Slot.SEQUENCE] != whole:
+            return None
+        self._memory.fence()
+        content = words[at : at + self._slot_words].tobytes()
+        self._memory.fence()
+        return State(content, self._rows) if words[at + Slot.SEQUENCE] == whole else None
+
+
+__all__ = ["Client", "Controller", "SimulationEnded", "State", "TookTooLong", "connect"]

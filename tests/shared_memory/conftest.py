@@ -1,0 +1,112 @@
+"""A simulation that runs in another process: a stand-in, until the loop of the engine takes its place here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from hydro_sim_core.shared_memory.client import Client, connect
+from hydro_sim_core.shared_memory.layout import segment_path
+
+_ROOT = Path(__file__).parents[2]
+_NUMBERS = count()
+
+
+@dataclass
+class Running:
+    """A simulation in a process of its own.
+
+    Attributes:
+        name: Its name.
+        process: The process.
+    """
+
+    name: str
+    process: subprocess.Popen[str]
+
+    def connect(self) -> Client:
+        """A client of it."""
+        return connect(self.name)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send its process a signal."""
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """Kill its process, which has no time to end in order."""
+        self.process.kill()
+        self.process.wait()
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture(scope="module")
+def name() -> str:
+    """A name that no other simulation has."""
+    return f"test_{os.getpid()}"
+
+
+def environment() -> dict[str, str]:
+    """That of processes under test, which import this checkout."""
+    path = os.pathsep.join([str(_ROOT), str(_ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    return os.environ | {"PYTHONPATH": path}
+
+
+@pytest.fixture(scope="session")
+def starting() -> Iterator[Start]:
+    """Start simulations; whatever still runs in the end is killed."""
+    started: list[Running] = []
+
+    def start(*options: str, name: str = "") -> Running:
+        name = name or f"test_{os.getpid()}_{next(_NUMBERS)}"
+        command = [sys.executable, "-m", "support.shared_memory.stand_in", name, *options]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        )
+        running = Running(name, process)
+        started.append(running)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        if not process.stdout.readline().startswith("ready"):
+            process.wait()
+            raise AssertionError(process.stderr.read())
+        return running
+
+    yield start
+    for running in started:
+        running.kill()
+        for stream in (running.process.stdout, running.process.stderr):
+            if stream is not None:
+                stream.close()
+        Path(segment_path(running.name)).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def start(starting: Start) -> Start:
+    """Start a simulation of one's own, with options of the stand-in."""
+    return starting
+
+
+@pytest.fixture(scope="module")
+def running(starting: Start) -> Running:
+    """A simulation for all tests of a file that leave it as they found it."""
+    return starting()
+
+
+@pytest.fixture
+def client(running: Running) -> Iterator[Client]:
+    """A client of it; afterwards it is reset and runs on."""
+    with running.connect() as client:
+        yield client
+        client.resume()
+        client.set_pace(1.0)
+        client.reset()
