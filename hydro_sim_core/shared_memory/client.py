@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.shared_memory.controller import Controller
@@ -38,6 +38,8 @@ from hydro_sim_core.shared_memory.tables import JointRow, LinkRow, PairRow, Sens
 
 #: Longest sleep of a client, after which it asks whether the owner lives, s.
 _LOOKS_UP = 0.1
+#: Sleep between two looks at a word that has no waiters, s.
+_BETWEEN_LOOKS = 0.002
 #: Time without a sign of life after which a loop counts as stopped, s; it gives ten a second.
 _SILENT = 1.0
 _LOW = 0xFFFFFFFF
@@ -280,11 +282,24 @@ class Client:
         self._memory.add(self._control + counter, amount)
         asked = words[self._control + counter]
         self.ring()
+        self._poll(lambda: (words[self._status + done] - asked) & _LOW < 1 << 31, what, limit)
+
+    def wait_for_word(self, word: int, value: int, what: str, limit: float = 10.0) -> None:
+        """Wait until the loop has set one of its words.
+
+        Raises:
+            SimulationEnded: The simulation ended, was killed or runs another scene.
+            TookTooLong: It was not set in time.
+        """
+        self._poll(lambda: self._memory.words[word] == value, what, limit)
+
+    def _poll(self, is_done: Callable[[], bool], what: str, limit: float) -> None:
+        """Wait for what nobody wakes us for, at the latest with the next state."""
         deadline = time.monotonic() + limit
-        while (words[self._status + done] - asked) & _LOW >= 1 << 31:
+        while not is_done():
             self._check_life(deadline, what)
-            # Not every end of a step publishes a state, so nobody may wake us.
-            self._memory.wait(self._head, words[self._head], 0.01)
+            self._memory.wait(self._head, self._memory.words[self._head], _BETWEEN_LOOKS)
+        self._memory.fence()
 
     def _wait_for_head(self, count: int, limit: float) -> None:
         """Wait until so many states have been published."""
@@ -322,7 +337,10 @@ class Client:
         if not is_locked(self._descriptor, OWNER_LOCK):
             owner = words[Header.OWNER_PID]
             raise SimulationEnded(
-                SOURCE, self.name, f"its process ({owner}) has been killed", "start it again, and open it anew"
+                SOURCE,
+                self.name,
+                f"its process ({owner}) has been killed",
+                "start it again, and open it anew",
             )
         if time.monotonic() >= deadline:
             raise TookTooLong(SOURCE, self.name, f"{what} did not come: {self._reason()}", "wait for longer")

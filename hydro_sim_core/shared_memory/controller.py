@@ -57,15 +57,14 @@ class Controller:
         self._at = words[Header.AT_CHANNELS] + self.channel * words[Header.CHANNEL_WORDS]
         self._banks = [self._bank(i) for i in range(words[Header.NUM_BANKS])]
         self.commands = Commands(client.joints)
-        words[self._at + Channel.PERMITTED] = 0
         words[self._at + Channel.CLIENT_PID] = os.getpid()
         memory.set_text(self._at + Channel.CLIENT_NAME, _NAME_WORDS, name)
-        # Whoever had the channel before may have left commands; this set takes their place.
-        self.send()
-        memory.fence()
-        words[self._at + Channel.LOCK_STEP] = int(lock_step)
-        client.ring()
-        self.state = client.newest()
+        try:
+            self._begin(lock_step)
+            self.state = client.newest()
+        except BaseException:
+            self._lock.release()
+            raise
 
     def __enter__(self) -> Controller:
         return self
@@ -85,6 +84,24 @@ class Controller:
         self._memory.fence()
         self._lock.release()
         self._client.ring()
+
+    def _begin(self, lock_step: bool) -> None:
+        """Clear what a client that died may have left, and enter lock-step if that is wanted."""
+        words, at = self._memory.words, self._at
+        if words[at + Channel.IN_LOCK_STEP]:
+            self._client.pause()  # as the loop does when it notices
+            self._set_lock_step(False)
+        self.send()
+        words[at + Channel.PERMITTED] = 0
+        if lock_step:
+            self._set_lock_step(True)
+
+    def _set_lock_step(self, wanted: bool) -> None:
+        """Enter or leave lock-step; afterwards no step begins without a permit, or none needs one."""
+        self._memory.fence()
+        self._memory.words[self._at + Channel.LOCK_STEP] = int(wanted)
+        self._client.ring()
+        self._client.wait_for_word(self._at + Channel.IN_LOCK_STEP, int(wanted), "lock-step")
 
     def send(self) -> int:
         """Publish the commands as they are now; they act in the next step that begins.

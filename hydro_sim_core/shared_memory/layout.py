@@ -259,6 +259,7 @@ class Channel(IntEnum):
     TIMED_OUT = 18  #: joints whose command has timed out, now
     TIMEOUTS = 19  #: how often one has, since the start
     REFUSED = 20  #: commands refused since the start: not finite, or a mode that the joint does not have
+    IN_LOCK_STEP = 21  #: ``LOCK_STEP`` as the loop has seen it: once it is 1, no step begins without a permit
     END = 24
 
 

@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from hydro_sim_core.shared_memory.client import Client, connect
+from hydro_sim_core.shared_memory.client import Client
 from hydro_sim_core.shared_memory.layout import segment_path
+from support.shared_memory.processes import Running, environment
 
-_ROOT = Path(__file__).parents[2]
 _NUMBERS = count()
-
-
-@dataclass
-class Running:
-    """A simulation in a process of its own.
-
-    Attributes:
-        name: Its name.
-        process: The process.
-    """
-
-    name: str
-    process: subprocess.Popen[str]
-
-    def connect(self) -> Client:
-        """A client of it."""
-        return connect(self.name)
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send its process a signal."""
-        self.process.send_signal(number)
-
-    def kill(self) -> None:
-        """Kill its process, which has no time to end in order."""
-        self.process.kill()
-        self.process.wait()
 
 
 Start = Callable[..., Running]
@@ -53,12 +25,6 @@ Start = Callable[..., Running]
 def name() -> str:
     """A name that no other simulation has."""
     return f"test_{os.getpid()}"
-
-
-def environment() -> dict[str, str]:
-    """That of processes under test, which import this checkout."""
-    path = os.pathsep.join([str(_ROOT), str(_ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
-    return os.environ | {"PYTHONPATH": path}
 
 
 @pytest.fixture(scope="session")

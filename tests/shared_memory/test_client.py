@@ -25,6 +25,7 @@ from hydro_sim_core.shared_memory.layout import (
     Slot,
 )
 from hydro_sim_core.shared_memory.segment import Segment
+from support.shared_memory.processes import environment
 from support.shared_memory.stand_in import INERTIA, StandIn, tables
 
 
@@ -76,14 +77,13 @@ def test_a_command_acts_in_the_next_step_always(client) -> None:
         for i in range(100):
             efforts = np.array([math.sin(0.1 * i), 0.01 * i])
             controller.commands.give(rows, effort=efforts)
-            before, sent = state, controller.commands
+            before = state
             state = controller.step()
             assert state.serial == before.serial + 1
             assert state.efforts[rows].tolist() == efforts.tolist()
             v = before.velocities[rows] + client.time_step / INERTIA * efforts
             np.testing.assert_allclose(state.velocities[rows], v, rtol=1e-14, atol=1e-300)
             assert state.commands[controller.channel] == sent_sequence(client, controller)
-        assert sent is controller.commands
 
 
 def sent_sequence(client, controller) -> int:
@@ -107,20 +107,13 @@ def test_interfaces_mix_freely(client) -> None:
 
 
 def test_a_command_ends_after_its_time_out_in_simulated_time(client) -> None:
+    """Ten steps of a hundredth of a second, then it floats; no set is published meanwhile."""
     with client.controller(lock_step=True) as controller:
         controller.commands.give("shoulder", effort=1.0, timeout=0.01, floats=True)
-        controller.step()
-        began = controller.state.time - client.time_step
-        controller.send()
-        controller.commands.leave("shoulder")
-        while controller.state.time < began + 0.0095:
-            state = client.newest()
-            words = client._memory.words
-            words[controller._at + Channel.PERMITTED] = state.serial + 2
-            client.ring()
-            controller.state = client.wait(state.serial + 1)
-        assert controller.state.efforts[0] == 1.0
-    # Taken back by leaving the channel at the latest; what the loop makes of it is its own test.
+        begin = controller.state.serial
+        last = controller.step(15).serial
+        efforts = [client.wait(serial).efforts[0] for serial in range(begin + 1, last + 1)]
+    assert efforts == [1.0] * 10 + [0.0] * 5
 
 
 def test_several_steps_by_one_permit(client) -> None:
@@ -148,9 +141,9 @@ def test_pause_step_reset_and_pace(client) -> None:
     client.pause()
     paused = client.step(1)
     assert client.step(3).serial == paused.serial + 3
-    assert client.status.life == Life.PAUSED
     with pytest.raises(TookTooLong, match="the simulation is paused"):
         client.wait(client.newest().serial + 1, limit=0.3)
+    assert client.status.life == Life.PAUSED
     epoch = client.newest().epoch
     state = client.reset()
     assert (state.time, state.step, state.epoch, state.stepped) == (0.0, 0, epoch + 1, False)
@@ -158,14 +151,6 @@ def test_pause_step_reset_and_pace(client) -> None:
     client.set_overrun(Overrun.CATCH_UP, 0.2)
     client.resume()
     assert client.wait(state.serial + 20).stepped
-
-
-@pytest.mark.parametrize("steps", [2047, 2048, 5000])
-def test_many_steps_are_asked_for_at_once(client, steps: int) -> None:
-    """More than an addition of the kernel takes at once."""
-    client.pause()
-    before = client.step(1)
-    assert client.step(steps, limit=60.0).serial == before.serial + steps
 
 
 def test_a_step_that_fails_is_told_and_mended_by_a_reset(client) -> None:
@@ -185,9 +170,11 @@ def test_a_step_that_fails_is_told_and_mended_by_a_reset(client) -> None:
 def test_taken_channels_are_refused_by_name(client) -> None:
     taken = [client.controller(f"controller {i}") for i in range(4)]
     assert [controller.channel for controller in taken] == [0, 1, 2, 3]
-    with pytest.raises(InputError, match=rf"channel: taken: 0 by controller 0 \(process {os.getpid()}\); 1 by"):
+    with pytest.raises(
+        InputError, match=rf"channel: taken: 0 by controller 0 \(process {os.getpid()}\); 1 by"
+    ):
         client.controller()
-    with pytest.raises(InputError, match="2 by controller 2 .*; end it, or take another channel"):
+    with pytest.raises(InputError, match=r"2 by controller 2 .*; end it, or take another channel"):
         client.controller(channel=2)
     taken[2].close()
     with client.controller(channel=2) as again:
@@ -199,25 +186,40 @@ def test_taken_channels_are_refused_by_name(client) -> None:
 
 
 def test_a_controller_that_ends_with_an_error_pauses_what_waited_for_it(client) -> None:
-    with pytest.raises(ZeroDivisionError), client.controller(lock_step=True) as controller:
-        controller.step()
-        raise ZeroDivisionError
-    deadline_free = client.newest().serial
-    while client.status.life != Life.PAUSED:
-        client._memory.wait(client._head, client._memory.words[client._head], 0.01)
-    assert client.newest().serial == deadline_free
+    def control() -> None:
+        with client.controller(lock_step=True) as controller:
+            controller.step()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        control()
+    last = client.newest().serial
+    with pytest.raises(TookTooLong, match="the simulation is paused"):
+        client.wait(last + 1, limit=1.0)
     client.resume()
-    assert client.wait(deadline_free + 5).stepped
+    assert client.wait(last + 5).stepped
 
 
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda c: c.give("nose", effort=1.0), "joint 'nose': is not in the simulation; it has: shoulder, elbow"),
-        (lambda c: c.give("wheel", effort=1.0), "joint 'wheel': has no interface for effort; it cannot be driven"),
-        (lambda c: c.give("slider", velocity=1.0), "no interface for velocity; it has position, effort"),
+        (
+            lambda c: c.give("nose", effort=1.0),
+            "joint 'nose': is not in the simulation; it has: shoulder, elbow",
+        ),
+        (
+            lambda c: c.give("wheel", effort=1.0),
+            "joint 'wheel': has no interface for effort; it cannot be driven",
+        ),
+        (
+            lambda c: c.give("slider", velocity=1.0),
+            "no interface for velocity; it has position, effort, gains",
+        ),
         (lambda c: c.give("elbow", position=math.nan), "position of elbow: is not finite"),
-        (lambda c: c.give(["elbow", "shoulder"], effort=[1.0, math.inf]), "effort of elbow, shoulder: is not"),
+        (
+            lambda c: c.give(["elbow", "shoulder"], effort=[1.0, math.inf]),
+            "effort of elbow, shoulder: is not",
+        ),
         (lambda c: c.give("elbow", effort=1.0, timeout=math.inf), "timeout of elbow: is not finite"),
     ],
 )
@@ -244,7 +246,9 @@ def test_control_words_that_cannot_be_are_refused(client, call, problem: str) ->
 
 
 def test_a_simulation_that_does_not_run(running) -> None:
-    with pytest.raises(InputError, match=rf"no simulation of this name runs; these run: .*{running.name}"):
+    with pytest.raises(
+        InputError, match=rf"no simulation of this name runs; these run: .*\b{running.name}\b"
+    ):
         connect("nobody")
 
 
@@ -289,19 +293,22 @@ def test_another_users_simulation_is_refused() -> None:
     if os.geteuid():
         pytest.skip("only root can try this")
     segment = Segment.make(f"test_user_{os.getpid()}", tables(), slots=4)
+    # Everything is imported before the user changes, who may not read this checkout.
     program = (
-        "import os, sys\nos.setuid(65534)\n"
+        "import os, sys\n"
         "from hydro_sim_core.shared_memory.opening import open_segment\n"
         "from hydro_sim_core.shared_memory.segment import Segment\n"
         "from support.shared_memory.stand_in import tables\n"
+        "os.setuid(65534)\n"
         "for call in (lambda: open_segment(sys.argv[1]), lambda: Segment.make(sys.argv[1], tables(), 8)):\n"
         "    try:\n        call()\n    except Exception as error:\n        print(error)\n"
     )
-    # Everything is imported before the user changes, who may not read this checkout.
-    lines = program.splitlines()
-    program = "\n".join([lines[0], *lines[2:5], lines[1], *lines[5:]])
     done = subprocess.run(
-        [sys.executable, "-c", program, segment.name], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, segment.name],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
     )
     client, owner = done.stdout.splitlines()
     assert client.endswith("belongs to another user (0); start the controller as that user")
@@ -314,7 +321,9 @@ def test_a_client_needs_no_compiler() -> None:
         "import sys\nimport hydro_sim_core.shared_memory.client\n"
         "print([name for name in ('numba', 'scipy', 'rclpy', 'trimesh') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment()
+    )
     assert done.stdout == "[]\n"
 
 

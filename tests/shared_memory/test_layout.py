@@ -71,7 +71,7 @@ def test_version_1_0_stays() -> None:
         for section in (layout.Control, layout.Channel, layout.Command, layout.Slot, layout.JointState)
     }
     assert told[layout.Control] == [*range(10), 16]
-    assert told[layout.Channel] == [0, 1, 2, 3, 4, 16, 17, 18, 19, 20, 24]
+    assert told[layout.Channel] == [0, 1, 2, 3, 4, 16, 17, 18, 19, 20, 21, 24]
     assert told[layout.Command] == list(range(9))
     assert told[layout.Slot] == [*range(18), 24]
     assert told[layout.JointState] == list(range(5))

@@ -22,9 +22,8 @@ from hydro_sim_core.shared_memory.locks import ByteLock, is_locked
 from hydro_sim_core.shared_memory.names import running_simulations
 from hydro_sim_core.shared_memory.segment import Segment
 from hydro_sim_core.shared_memory.tables import Tables
+from support.shared_memory.processes import environment
 from support.shared_memory.stand_in import tables
-
-_ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -99,16 +98,15 @@ def test_of_many_owners_that_start_at_once_one_gets_a_stale_name(name: str, star
         "    print('refused' if 'of the same name' in str(error) else error, flush=True)\n"
         "sys.stdin.readline()\n"
     )
-    path = os.pathsep.join([str(_ROOT), str(_ROOT / "tests")])
     owners = [
         subprocess.Popen(
             [sys.executable, "-c", program, name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"PYTHONPATH": path},
+            env=environment(),
         )
-        for _ in range(4)
+        for _ in range(3)
     ]
     assert {owner.stdout.readline() for owner in owners} == {"loaded\n"}
     for owner in owners:
@@ -117,7 +115,7 @@ def test_of_many_owners_that_start_at_once_one_gets_a_stale_name(name: str, star
     said = sorted(owner.stdout.readline().strip() for owner in owners)
     for owner in owners:
         owner.communicate("\n")
-    assert said == ["has it", "refused", "refused", "refused"]
+    assert said == ["has it", "refused", "refused"]
 
 
 def test_another_scene_takes_the_name_over_at_once(name: str) -> None:
@@ -171,7 +169,6 @@ def test_a_really_full_file_system(name: str, tmp_path, monkeypatch) -> None:
         with pytest.raises(InputError, match=r"has no room for .* MB"):
             _make(name)
         assert os.listdir(tmp_path) == []
-        assert os.statvfs(tmp_path).f_bfree == os.statvfs(tmp_path).f_blocks - 0
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
 

@@ -63,7 +63,7 @@ def tables(scene: str = "stand_in") -> Tables:
         joints=(
             JointRow("shoulder", JointKind.REVOLUTE, _DRIVEN, 0, 0, **limits),
             JointRow("elbow", JointKind.REVOLUTE, _DRIVEN, 1, 1, **limits),
-            JointRow("slider", JointKind.PRISMATIC, Mode.POSITION | Mode.EFFORT, 2, 2, **limits),
+            JointRow("slider", JointKind.PRISMATIC, Mode.POSITION | Mode.EFFORT | Mode.GAINS, 2, 2, **limits),
             JointRow("wheel", JointKind.REVOLUTE, Mode(0), 3, 3),
         ),
         links=(LinkRow("base"), LinkRow("hand")),
@@ -96,6 +96,7 @@ class StandIn:
         self._deadline = time.monotonic_ns()
         self._began_before = 0
         self._stamps: list[int] = []
+        self.in_lock_step: list[int] = []
         self._had_client = [False] * NUM_CHANNELS
         self._start()
         self._publish(0, 0, 0)
@@ -118,6 +119,7 @@ class StandIn:
             if self._control(Control.RESETS_ASKED) != self._get(Status.RESETS_DONE):
                 self._reset()
             self._look_for_the_dead()
+            self._see_lock_step()
             life = self._why_not()
             self._set(Status.LIFE, life)
             if life != Life.RUNNING:
@@ -136,15 +138,21 @@ class StandIn:
         if paused and self._control(Control.STEPS_ASKED) == self._get(Status.STEPS_TAKEN):
             return Life.PAUSED
         self._set(Status.WAITS_FOR, -1)
-        head, in_lock_step = self._get(Status.HEAD), False
+        for channel in self.in_lock_step:
+            if self.words[self._channel(channel) + Channel.PERMITTED] <= self._get(Status.HEAD):
+                self._set(Status.WAITS_FOR, channel)
+                return Life.WAITING
+        return Life.WAITING if self._control(Control.LOCK_STEP) and not self.in_lock_step else Life.RUNNING
+
+    def _see_lock_step(self) -> None:
+        self.in_lock_step = []
         for channel in range(NUM_CHANNELS):
             at = self._channel(channel)
-            if self.words[at + Channel.LOCK_STEP]:
-                in_lock_step = True
-                if self.words[at + Channel.PERMITTED] <= head:
-                    self._set(Status.WAITS_FOR, channel)
-                    return Life.WAITING
-        return Life.WAITING if self._control(Control.LOCK_STEP) and not in_lock_step else Life.RUNNING
+            wanted = self.words[at + Channel.LOCK_STEP]
+            self.words[at + Channel.IN_LOCK_STEP] = wanted
+            if wanted:
+                self.in_lock_step.append(channel)
+        self.memory.fence()
 
     def _resumed_after_failure(self) -> bool:
         """A failed step sets PAUSED; whoever takes that back wants to go on."""
@@ -372,7 +380,7 @@ class StandIn:
         late = ended - self._deadline
         if late <= 0:
             self._set(Status.OVERRUNS_IN_A_ROW, 0)
-            time.sleep(1e-9 * (self._deadline - time.monotonic_ns()) if time.monotonic_ns() < self._deadline else 0.0)
+            time.sleep(max(0.0, 1e-9 * (self._deadline - time.monotonic_ns())))
             return
         row = self._get(Status.OVERRUNS_IN_A_ROW) + 1
         self._set(Status.OVERRUNS, self._get(Status.OVERRUNS) + 1)
