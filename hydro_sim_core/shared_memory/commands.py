@@ -81,7 +81,7 @@ class Commands:
         """
         rows = self.rows(joints)
         mode = int(Mode.FLOATS) if floats else 0
-        values = {Command.TIMEOUT: timeout}
+        values: dict[Command, npt.ArrayLike] = {Command.TIMEOUT: timeout}
         for (word, bit), value in zip(_GIVEN.items(), (position, velocity, effort), strict=True):
             if value is not None:
                 mode |= bit

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,14 @@ _LOOKS_UP = 0.1  # s
 
 def tables(scene: str = "stand_in") -> Tables:
     """Two arms of one joint each, a slider, and a joint without a drive."""
-    limits = {"lower": -2.0, "upper": 2.0, "max_velocity": 5.0, "max_effort": 50.0, "kp": 100.0, "kd": 20.0}
+    limits: dict[str, Any] = {
+        "lower": -2.0,
+        "upper": 2.0,
+        "max_velocity": 5.0,
+        "max_effort": 50.0,
+        "kp": 100.0,
+        "kd": 20.0,
+    }
     return Tables(
         scene=scene,
         time_step=TIME_STEP,
