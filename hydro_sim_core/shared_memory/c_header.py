@@ -9,6 +9,7 @@ import inspect
 import re
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 from hydro_sim_core.shared_memory import layout
 
@@ -34,7 +35,7 @@ _HEAD = """\
 #define HYDRO_SIM_MAJOR {major}
 #define HYDRO_SIM_MINOR {minor}
 #define HYDRO_SIM_OWNER_LOCK {owner_lock} /* byte that the owner keeps locked */
-#define HYDRO_SIM_CHANNEL_LOCK {channel_lock} /* byte that the client of channel 0 keeps locked; the next for channel 1 */
+#define HYDRO_SIM_CHANNEL_LOCK {channel_lock} /* byte that the client of channel 0 keeps locked */
 #define HYDRO_SIM_NAME_WORDS {name_words}
 #define HYDRO_SIM_NUM_BINS {num_bins}
 #define HYDRO_SIM_SHORTEST {shortest!r}
@@ -64,7 +65,7 @@ def header_text() -> str:
 
 def sections() -> list[type[IntEnum]]:
     """All enumerations of the layout, in the order of its source."""
-    found = [
+    found: list[Any] = [
         value
         for value in vars(layout).values()
         if inspect.isclass(value) and issubclass(value, int) and value.__module__ == layout.__name__

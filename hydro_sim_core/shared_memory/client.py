@@ -162,18 +162,19 @@ class Client:
             if state is not None:
                 return state
 
-    def wait(self, serial: int, limit: float = 10.0) -> State:
+    def wait(self, serial: int, limit: float = 10.0, *, heeds_failures: bool = False) -> State:
         """Wait for a state; the newest one if the ring has gone round since.
 
         Args:
             serial: Its number.
             limit: How long to wait, s of the wall clock.
+            heeds_failures: Whether to give up as soon as a step has failed. Otherwise a reset in time makes it come.
 
         Raises:
             SimulationEnded: The simulation ended, was killed or runs another scene.
             TookTooLong: It did not come in time; says why.
         """
-        self._wait_for_head(serial + 1, limit)
+        self._wait_for_head(serial + 1, limit, heeds_failures)
         return self._copy(serial) or self.newest()
 
     def states(self, limit: float = 10.0) -> Iterator[State]:
@@ -301,7 +302,7 @@ class Client:
             self._memory.wait(self._head, self._memory.words[self._head], _BETWEEN_LOOKS)
         self._memory.fence()
 
-    def _wait_for_head(self, count: int, limit: float) -> None:
+    def _wait_for_head(self, count: int, limit: float, heeds_failures: bool = False) -> None:
         """Wait until so many states have been published."""
         words, head = self._memory.words, self._head
         if words[head] >= count:
@@ -313,7 +314,8 @@ class Client:
             pass
         waiters = self._control + Control.WAITERS
         while (seen := words[head]) < count:
-            self._check_life(deadline, f"state {count - 1}")
+            failed = heeds_failures and words[self._status + Status.LIFE] == Life.PARKED
+            self._check_life(0.0 if failed else deadline, f"state {count - 1}")
             self._memory.add(waiters, 1)
             try:
                 if words[head] == seen:
@@ -343,32 +345,32 @@ class Client:
                 "start it again, and open it anew",
             )
         if time.monotonic() >= deadline:
-            raise TookTooLong(SOURCE, self.name, f"{what} did not come: {self._reason()}", "wait for longer")
+            raise TookTooLong(SOURCE, self.name, f"{what} did not come", self._reason())
 
     def _is_silent(self) -> bool:
         return time.monotonic_ns() - self._memory.words[self._status + Status.HEARTBEAT_NS] > 1e9 * _LOOKS_UP
 
     def _reason(self) -> str:
-        """Why nothing comes."""
+        """Why nothing comes, and what to do."""
         status = self.status
         silent = 1e-9 * (time.monotonic_ns() - self._memory.words[self._status + Status.HEARTBEAT_NS])
         if silent > _SILENT:
             owner = self._memory.words[Header.OWNER_PID]
-            return f"the loop has given no sign of life for {silent:.1f} s; is its process ({owner}) stopped?"
+            return f"the loop has given no sign of life for {silent:.1f} s: see whether process {owner} is stopped"
         match status.life:
             case Life.PAUSED:
-                return "the simulation is paused"
+                return "the simulation is paused: let it run on, or ask it for steps"
             case Life.PARKED:
-                return f"a step failed ({status.failure}); reset it"
+                return f"a step failed ({status.failure}): reset the simulation"
             case Life.WAITING if status.waits_for >= 0:
                 words = self._memory.words
                 at = words[Header.AT_CHANNELS] + status.waits_for * words[Header.CHANNEL_WORDS]
                 client = self._memory.text(at + Channel.CLIENT_NAME, 4) or "a controller"
-                return f"the simulation waits for {client} (process {words[at + Channel.CLIENT_PID]})"
+                return f"the simulation waits for {client} (process {words[at + Channel.CLIENT_PID]}): see what it does"
             case Life.WAITING:
-                return "the simulation is in lock-step, and nobody permits a step"
+                return "the simulation is in lock-step: start its controller"
             case _:
-                return f"the simulation is {status.life.name.lower()}"
+                return f"the simulation is {status.life.name.lower()}: wait for longer"
 
     def _copy(self, serial: int) -> State | None:
         """The state with this number; None if it has been overwritten."""

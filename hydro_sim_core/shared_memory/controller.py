@@ -134,7 +134,7 @@ class Controller:
 
         Raises:
             SimulationEnded: The simulation ended, was killed or runs another scene.
-            TookTooLong: The steps were not taken in time; says why.
+            TookTooLong: A step failed, or the steps were not taken in time; says why.
         """
         count = whole_number(SOURCE, "steps", number, 1)
         self.send()
@@ -142,7 +142,7 @@ class Controller:
         self._memory.fence()
         self._memory.words[self._at + Channel.PERMITTED] = target + 1
         self._client.ring()
-        self._client.wait(target, limit)
+        self._client.wait(target, limit, heeds_failures=True)
         self.state = self._client.newest()
         return self.state
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hydro_sim_core.shared_memory import layout
@@ -100,7 +101,7 @@ def test_a_program_reads_and_commands_what_python_does(tmp_path, suffix: str) ->
     program = _compiled(tmp_path, _PROGRAM, suffix)
     segment = Segment.make(f"test_c_{os.getpid()}", tables(), slots=4)
     loop = StandIn(segment, 0.0)
-    loop.q, loop.v = loop.q + [0.1, 0.2, 0.3, 0.4], loop.v + [1.0, 2.0, 3.0, 4.0]
+    loop.q, loop.v = np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, 2.0, 3.0, 4.0])
     for _ in range(6):
         loop._turn()
     done = subprocess.run([program, segment.name], capture_output=True, text=True, check=False)

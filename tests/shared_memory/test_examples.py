@@ -43,7 +43,7 @@ def _trajectory(client, swing) -> tuple[list[float], float]:
 
 
 def test_both_swing_alike(client, running, compiled) -> None:
-    """Efforts and final position agree to rounding: every command acted in the step after the state that it answered."""
+    """Efforts and final position agree to rounding: every command acted in the step that follows its state."""
     python = runpy.run_path(str(_EXAMPLES / "swing.py"))["swing"]
 
     def in_cpp() -> float:
@@ -73,15 +73,15 @@ def test_the_program_in_cpp_is_killed_and_started_again(client, running, compile
 
 def test_the_program_in_cpp_says_that_the_simulation_is_gone(start, compiled) -> None:
     running = start()
-    with running.connect() as client:
-        with subprocess.Popen(
+    with (
+        running.connect() as client,
+        subprocess.Popen(
             [compiled, running.name, "elbow", "1000000"], stderr=subprocess.PIPE, text=True
-        ) as process:
-            assert any(
-                state.efforts[1] != 0.0 for _, state in zip(range(100_000), client.states(), strict=False)
-            )
-            running.kill()
-            _, said = process.communicate(timeout=60)
+        ) as process,
+    ):
+        assert any(state.efforts[1] != 0.0 for _, state in zip(range(100_000), client.states(), strict=False))
+        running.kill()
+        _, said = process.communicate(timeout=60)
     assert process.returncode == 1
     assert said == "the simulation has ended, was killed, or runs another scene; open its name anew\n"
 

@@ -50,7 +50,8 @@ typedef enum {
     HYDRO_SIM_TAKEN = -5,
     HYDRO_SIM_ENDED = -6,
     HYDRO_SIM_TOO_LATE = -7,
-    HYDRO_SIM_NO_MEMORY = -8
+    HYDRO_SIM_FAILED = -8,
+    HYDRO_SIM_NO_MEMORY = -9
 } hydro_sim_result;
 
 /* A simulation that is open. */
@@ -83,6 +84,7 @@ static inline const char *hydro_sim_text(int result) {
     case HYDRO_SIM_TAKEN: return "the channel is taken, or all are; end the controller that has it";
     case HYDRO_SIM_ENDED: return "the simulation has ended, was killed, or runs another scene; open its name anew";
     case HYDRO_SIM_TOO_LATE: return "the state did not come in time; is the simulation paused or stopped?";
+    case HYDRO_SIM_FAILED: return "a step of the simulation failed; reset it";
     case HYDRO_SIM_NO_MEMORY: return "no memory is left; free some";
     default: return "unknown result";
     }
@@ -269,7 +271,9 @@ static inline int hydro_sim_await(hydro_sim *sim, int64_t count, double limit) {
         const double waited = 1e-9 * (double)(hydro_sim_now() - begin);
         if (waited < sim->spin) continue;
         if (!hydro_sim_alive(sim)) return HYDRO_SIM_ENDED;
-        if (waited >= limit) return HYDRO_SIM_TOO_LATE;
+        if (waited >= limit)
+            return hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_PARKED ? HYDRO_SIM_FAILED
+                                                                                              : HYDRO_SIM_TOO_LATE;
         hydro_sim_sleep(sim, seen);
     }
     return HYDRO_SIM_OK;

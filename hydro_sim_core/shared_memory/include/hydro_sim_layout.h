@@ -15,7 +15,7 @@
 #define HYDRO_SIM_MAJOR 1
 #define HYDRO_SIM_MINOR 0
 #define HYDRO_SIM_OWNER_LOCK 0 /* byte that the owner keeps locked */
-#define HYDRO_SIM_CHANNEL_LOCK 1 /* byte that the client of channel 0 keeps locked; the next for channel 1 */
+#define HYDRO_SIM_CHANNEL_LOCK 1 /* byte that the client of channel 0 keeps locked */
 #define HYDRO_SIM_NAME_WORDS 16
 #define HYDRO_SIM_NUM_BINS 2320
 #define HYDRO_SIM_SHORTEST 1e-07

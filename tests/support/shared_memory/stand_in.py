@@ -105,7 +105,7 @@ class StandIn:
         self._began_before = 0
         self._stamps: list[int] = []
         self.in_lock_step: list[int] = []
-        self._had_client = [False] * NUM_CHANNELS
+        self._is_asked_for = False
         self._start()
         self._publish(0, 0, 0)
 
@@ -142,8 +142,8 @@ class StandIn:
         """Running, or what it waits for."""
         if self._get(Status.LIFE) == Life.PARKED and not self._resumed_after_failure():
             return Life.PARKED
-        paused = self._control(Control.PAUSED)
-        if paused and self._control(Control.STEPS_ASKED) == self._get(Status.STEPS_TAKEN):
+        self._is_asked_for = bool(self._control(Control.PAUSED))
+        if self._is_asked_for and self._control(Control.STEPS_ASKED) == self._get(Status.STEPS_TAKEN):
             return Life.PAUSED
         self._set(Status.WAITS_FOR, -1)
         for channel in self.in_lock_step:
@@ -177,14 +177,14 @@ class StandIn:
         period = self._control(Control.PERIOD_NS)
         began = time.monotonic_ns()
         self._take_commands()
-        for row in np.flatnonzero(self.time >= self.ends):
+        for row in np.flatnonzero(self.time > self.ends - 0.5 * TIME_STEP):
             self._time_out(int(row))
         if not self._step():
             return
         ended = time.monotonic_ns()
         self._publish(began, max(0, began - self._deadline) if period else 0, ended - began)
         self._count(began, ended, period)
-        if self._control(Control.PAUSED):
+        if self._is_asked_for:  # whoever pauses in the middle of a step has not asked for it
             self._set(Status.STEPS_TAKEN, self._get(Status.STEPS_TAKEN) + 1)
         if period:
             self._wait_for_deadline(period, ended)
@@ -251,16 +251,18 @@ class StandIn:
         if now - self._looked < 0.5 * _LOOKS_UP:
             return
         self._looked = now
-        for channel, alive in enumerate(self.segment.clients()):
-            at = self._channel(channel)
-            if self._had_client[channel] and not alive:
-                for row in np.flatnonzero(self.channel_of == channel):
-                    self._time_out(int(row))
-                if self.words[at + Channel.LOCK_STEP]:
-                    self.words[at + Channel.LOCK_STEP] = 0
-                    self.words[self.control + Control.PAUSED] = 1
-            self._had_client[channel] = alive
-        if not any(self._had_client):
+        # Words first: a client locks its channel before it writes to it, so what is written and not locked is of a dead one.
+        wanted = [self.words[self._channel(channel) + Channel.LOCK_STEP] for channel in range(NUM_CHANNELS)]
+        clients = self.segment.clients()
+        for channel, alive in enumerate(clients):
+            if alive:
+                continue
+            for row in np.flatnonzero(self.channel_of == channel):
+                self._time_out(int(row))
+            if wanted[channel]:
+                self.words[self._channel(channel) + Channel.LOCK_STEP] = 0
+                self.words[self.control + Control.PAUSED] = 1
+        if not any(clients):
             self.words[self.control + Control.WAITERS] = 0
 
     def _step(self) -> bool:
