@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hydro_sim_core.shared_memory.client import Client
-from hydro_sim_core.shared_memory.layout import segment_path
+from hydro_sim_core.shared_memory.layout import NUM_CHANNELS, Channel, Header, segment_path
 from support.shared_memory.processes import Running, environment
 
 _NUMBERS = count()
@@ -73,6 +73,10 @@ def client(running: Running) -> Iterator[Client]:
     """A client of it; afterwards it is reset and runs on."""
     with running.connect() as client:
         yield client
-        client.resume()
+        for channel in range(NUM_CHANNELS):
+            words = client._memory.words
+            at = words[Header.AT_CHANNELS] + channel * words[Header.CHANNEL_WORDS]
+            client.wait_for_word(at + Channel.IN_LOCK_STEP, 0, "the end of lock-step")
         client.set_pace(1.0)
         client.reset()
+        client.resume()

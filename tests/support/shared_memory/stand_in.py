@@ -251,7 +251,7 @@ class StandIn:
         if now - self._looked < 0.5 * _LOOKS_UP:
             return
         self._looked = now
-        # Words first: a client locks its channel before it writes to it, so what is written and not locked is of a dead one.
+        # Words first: a client locks its channel before it writes to it, so what is not locked is of a dead one.
         wanted = [self.words[self._channel(channel) + Channel.LOCK_STEP] for channel in range(NUM_CHANNELS)]
         clients = self.segment.clients()
         for channel, alive in enumerate(clients):
