@@ -1,5 +1,7 @@
 """The owner's part: makes the segment of a simulation, and takes it away. Whoever runs the loop calls this.
 
+First the memory, then its words, then ``publish``.
+
 A segment gets its name when it is whole and locked (``O_TMPFILE``, then a link): nobody sees one that is half made, and
 an owner that is killed while it makes one leaves nothing behind.
 """
@@ -17,7 +19,6 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.shared_memory.layout import (
     CHANNEL_LOCK,
     MAGIC,
-    NUM_CHANNELS,
     NUM_SLOTS,
     OWNER_LOCK,
     WORD,
@@ -43,87 +44,95 @@ _REASONS = {
 
 
 class Segment:
-    """A segment that this process owns, or memory of the same layout that nobody else sees.
+    """A segment that this process owns.
+
+    Args:
+        name: Name of the simulation, as that of its node.
+        size: Bytes.
 
     Attributes:
-        name: Name of the simulation; empty for memory of its own.
-        memory: Its words; the loop works on them.
+        name: Name of the simulation.
+        path: File of the segment.
+        memory: Its words, as Python uses them.
+        words: All words, an int64 array, zero at first.
+
+    Raises:
+        InputError: Another simulation of this name runs, or there is no room or no permission.
     """
 
-    def __init__(self, name: str, descriptor: int, memory: Memory, lock: ByteLock | None) -> None:
-        self.name = name
-        self.memory = memory
-        self._descriptor = descriptor
+    def __init__(self, name: str, size: int) -> None:
+        self.name, self.path = name, path_of(name)
+        self._descriptor = _allocate(self.path, size)
+        lock = ByteLock.take(self._descriptor, OWNER_LOCK)
+        assert lock is not None, "nobody else can have opened a file without a name"
         self._lock = lock
+        self.memory = Memory(self._descriptor, size)
+        self.words = self.memory.integer_array
 
     @classmethod
     def make(
         cls, name: str, tables: Tables, slots: int = NUM_SLOTS, replaces: Segment | None = None
     ) -> Segment:
-        """Make the segment of a simulation; clients can open it from then on.
+        """Make a segment with its header and tables, and let clients in.
 
         Args:
-            name: Name of the simulation, as that of its node.
+            name: Name of the simulation.
             tables: What is constant in it.
             slots: Slots of the ring.
-            replaces: The segment of this name that this process has had until now, for another scene. It is retired.
+            replaces: The segment of this name that this process has had until now, which is retired.
 
         Raises:
-            InputError: Another simulation of this name runs, or there is no room or no permission. What ``replaces``
-                names goes on then.
+            InputError: As the class says; what ``replaces`` names goes on then.
         """
-        path = path_of(name)
-        size = header_words(tables.sizes(slots))[Header.SIZE]
-        descriptor = _allocate(path, size)
-        try:
-            lock = ByteLock.take(descriptor, OWNER_LOCK)
-            assert lock is not None, "nobody else can have opened a file without a name"
-            memory = Memory(descriptor, size)
-            tables.write(memory, slots)
-            memory.words[Header.OWNER_PID] = os.getpid()
-            memory.fence()
-            memory.words[Header.READY] = 1
-            _give_name(descriptor, path, replaces)
-        except BaseException:
-            os.close(descriptor)
-            raise
+        segment = cls(name, header_words(tables.sizes(slots))[Header.SIZE])
+        tables.write(segment.memory, slots)
+        segment.words[Header.OWNER_PID] = os.getpid()
+        segment.publish(replaces)
         if replaces is not None:
             replaces.retire()
-        return cls(name, descriptor, memory, lock)
+        return segment
 
-    @classmethod
-    def alone(cls, tables: Tables, slots: int = NUM_SLOTS) -> Segment:
-        """Memory of the same layout that has no name: for a simulation that could not get a segment."""
-        memory = Memory(-1, header_words(tables.sizes(slots))[Header.SIZE])
-        tables.write(memory, slots)
-        memory.words[Header.OWNER_PID] = os.getpid()
-        memory.words[Header.READY] = 1
-        return cls("", -1, memory, None)
+    def publish(self, replaces: Segment | None = None) -> None:
+        """Let clients in: every constant word is written.
 
-    def clients(self) -> list[bool]:
-        """Whether each channel has a client that lives."""
-        if self._descriptor < 0:
-            return [False] * NUM_CHANNELS
-        return [is_locked(self._descriptor, CHANNEL_LOCK + c) for c in range(NUM_CHANNELS)]
+        Args:
+            replaces: The segment of this name that this process has had until now, for another scene; whoever opens
+                the name finds one of the two. The caller retires it then.
+
+        Raises:
+            InputError: Another simulation of this name runs. What ``replaces`` names goes on then.
+        """
+        self.memory.fence()
+        self.words[Header.READY] = 1
+        try:
+            _give_name(self._descriptor, self.path, -1 if replaces is None else replaces._descriptor)
+        except InputError:
+            self._close()
+            raise
+
+    def client_lives(self, channel: int) -> bool:
+        """Whether a client has a channel."""
+        return is_locked(self._descriptor, CHANNEL_LOCK + channel)
 
     def retire(self) -> None:
         """End it: tell and wake all that wait, take its name away, and unlock it; more than once does nothing.
 
         The loop must not run in it any more. Its memory stays valid for this process.
         """
+        if self._descriptor < 0:
+            return
         words = self.memory.words
         status, control = words[Header.AT_STATUS], words[Header.AT_CONTROL]
         words[status + Status.LIFE] = Life.RETIRED
         self.memory.fence()
         self.memory.wake(status + Status.HEAD)
         self.memory.wake(control + Control.BELL)
-        if self._descriptor < 0:
-            return
-        path = path_of(self.name)
-        if _is_named(self._descriptor, path):
-            os.unlink(path)
-        if self._lock is not None:
-            self._lock.release()
+        if _is_named(self._descriptor, self.path):
+            os.unlink(self.path)
+        self._close()
+
+    def _close(self) -> None:
+        self._lock.release()
         os.close(self._descriptor)
         self._descriptor = -1
 
@@ -151,9 +160,9 @@ def _allocate(path: str, size: int) -> int:
     return descriptor
 
 
-def _give_name(descriptor: int, path: str, replaces: Segment | None) -> None:
+def _give_name(descriptor: int, path: str, replaced: int) -> None:
     """Give a whole segment its name: in place of the owner's last one, or of one whose owner has died."""
-    if replaces is not None and replaces._descriptor >= 0 and _is_named(replaces._descriptor, path):
+    if replaced >= 0 and _is_named(replaced, path):
         hidden = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{os.getpid()}"
         Path(hidden).unlink(missing_ok=True)
         _link(descriptor, hidden)

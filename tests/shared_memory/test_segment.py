@@ -17,13 +17,14 @@ import pytest
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.shared_memory import segment as segment_module
 from hydro_sim_core.shared_memory.client import connect
-from hydro_sim_core.shared_memory.layout import OWNER_LOCK, Header, segment_path
+from hydro_sim_core.shared_memory.layout import OWNER_LOCK, Header, header_words, segment_path
 from hydro_sim_core.shared_memory.locks import ByteLock, is_locked
+from hydro_sim_core.shared_memory.memory import Memory
 from hydro_sim_core.shared_memory.names import running_simulations
 from hydro_sim_core.shared_memory.segment import Segment
 from hydro_sim_core.shared_memory.tables import Tables
 from support.shared_memory.processes import environment
-from support.shared_memory.stand_in import tables
+from support.shared_memory.stand_in import StandIn, tables
 
 
 @pytest.fixture
@@ -58,8 +59,10 @@ def test_what_it_tells_once_is_read_as_it_was_written(name: str) -> None:
 
 
 def test_long_names_are_cut_between_characters() -> None:
-    segment = Segment.alone(Tables("ä" * 100, 1e-3, 0, 0), slots=1)
-    assert Tables.read(segment.memory).scene == "ä" * 63
+    made = Tables("ä" * 100, 1e-3, 0, 0)
+    memory = Memory(-1, header_words(made.sizes(1))[Header.SIZE])
+    made.write(memory, slots=1)
+    assert Tables.read(memory).scene == "ä" * 63
 
 
 def test_a_second_owner_is_refused_and_told_who_has_the_name(name: str) -> None:
@@ -70,6 +73,17 @@ def test_a_second_owner_is_refused_and_told_who_has_the_name(name: str) -> None:
         _make(name)
     with connect(name) as client:
         assert client.scene == "stand_in"
+    segment.retire()
+
+
+def test_a_client_is_seen_as_long_as_it_lives(name: str) -> None:
+    segment = _make(name)
+    with connect(name) as client:
+        StandIn(segment, 0.0)
+        controller = client.controller(channel=2)
+        assert [segment.client_lives(channel) for channel in range(4)] == [False, False, True, False]
+        controller.close()
+    assert not segment.client_lives(2)
     segment.retire()
 
 
@@ -88,7 +102,7 @@ def test_of_many_owners_that_start_at_once_one_gets_a_stale_name(name: str, star
         "import sys, time\n"
         "from hydro_sim_core.errors import InputError\n"
         "from hydro_sim_core.shared_memory.segment import Segment\n"
-        "from support.shared_memory.stand_in import tables\n"
+        "from support.shared_memory.stand_in import StandIn, tables\n"
         "print('loaded', flush=True)\n"
         "sys.stdin.readline()\n"
         "try:\n"
@@ -171,13 +185,6 @@ def test_a_really_full_file_system(name: str, tmp_path, monkeypatch) -> None:
         assert os.listdir(tmp_path) == []
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
-
-
-def test_a_simulation_without_a_segment_has_memory_of_its_own() -> None:
-    segment = Segment.alone(tables(), slots=8)
-    assert Tables.read(segment.memory) == tables()
-    assert segment.clients() == [False] * 4
-    segment.retire()
 
 
 @pytest.mark.parametrize("content", [b"", b"notes", bytes(4096)])

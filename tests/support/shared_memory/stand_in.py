@@ -253,7 +253,7 @@ class StandIn:
         self._looked = now
         # Words first: a client locks its channel before it writes to it, so what is not locked is of a dead one.
         wanted = [self.words[self._channel(channel) + Channel.LOCK_STEP] for channel in range(NUM_CHANNELS)]
-        clients = self.segment.clients()
+        clients = [self.segment.client_lives(channel) for channel in range(NUM_CHANNELS)]
         for channel, alive in enumerate(clients):
             if alive:
                 continue
