@@ -12,6 +12,7 @@ with connect("hydro_sim") as simulation:
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ from hydro_sim_core.shared_memory.locks import is_locked
 from hydro_sim_core.shared_memory.names import SOURCE
 from hydro_sim_core.shared_memory.opening import open_segment
 from hydro_sim_core.shared_memory.state import Rows, State
-from hydro_sim_core.shared_memory.status import Durations, LoopStatus, read_histogram, read_status
+from hydro_sim_core.shared_memory.status import Array, LoopStatus, read_histogram, read_status
 from hydro_sim_core.shared_memory.tables import JointRow, LinkRow, PairRow, SensorRow, Tables
 
 #: Longest sleep of a client, after which it asks whether the owner lives, s.
@@ -118,6 +119,11 @@ class Client:
         return self.tables.time_step
 
     @property
+    def period(self) -> float:
+        """Wall-clock time from one step to the next, s; 0 for as fast as possible."""
+        return 1e-9 * self._memory.words[self._control + Control.PERIOD_NS]
+
+    @property
     def joints(self) -> tuple[JointRow, ...]:
         """Joints with one coordinate."""
         return self.tables.joints
@@ -142,8 +148,8 @@ class Client:
         """How the loop keeps its rate, and what it waits for."""
         return read_status(self._memory)
 
-    def histogram(self, which: Histogram) -> Durations:
-        """A histogram that the loop keeps, since its start."""
+    def histogram(self, which: Histogram) -> Array:
+        """A copy of a histogram that the loop keeps, since its start: ``HistogramWords``, then the bins, as int64."""
         return read_histogram(self._memory, which)
 
     def newest(self, limit: float = 10.0) -> State:
@@ -323,6 +329,14 @@ class Client:
             finally:
                 self._memory.add(waiters, -1)
         self._memory.fence()
+
+    def check_life(self) -> None:
+        """See whether the simulation is still there; waiting does so by itself.
+
+        Raises:
+            SimulationEnded: It is not.
+        """
+        self._check_life(math.inf, "")
 
     def _check_life(self, deadline: float, what: str) -> None:
         """Whether it makes sense to wait on.

@@ -100,6 +100,11 @@ class State:
         return bool(self._integers[Slot.FLAGS] & Flag.CONVERGED)
 
     @property
+    def began_ns(self) -> int:
+        """CLOCK_MONOTONIC at the begin of the step, ns; 0 for a change from outside."""
+        return int(self._integers[Slot.BEGAN_NS])
+
+    @property
     def late(self) -> float:
         """Wall-clock time by which the step began after its deadline, s."""
         return 1e-9 * int(self._integers[Slot.LATE_NS])

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.shared_memory.layout import (
-    BIN_WIDTH,
     NUM_BINS,
-    SHORTEST,
     Header,
     Histogram,
     HistogramWords,
@@ -20,34 +18,9 @@ from hydro_sim_core.shared_memory.layout import (
 )
 from hydro_sim_core.shared_memory.memory import Memory
 
+Array = np.ndarray[Any, Any]
+
 _FAILURE_WORDS = 32
-
-
-@dataclass(frozen=True)
-class Durations:
-    """A histogram of durations.
-
-    Attributes:
-        sum: Of all durations, s.
-        squares: Sum of their squares, s^2.
-        max: The longest, s; since the start, also in a difference.
-        bins: How many fell into each bin, (NUM_BINS,).
-    """
-
-    sum: float
-    squares: float
-    max: float
-    bins: np.ndarray[Any, Any]
-
-    def since(self, earlier: Durations) -> Durations:
-        """What has been added since ``earlier`` was read."""
-        return Durations(
-            self.sum - earlier.sum, self.squares - earlier.squares, self.max, self.bins - earlier.bins
-        )
-
-    def histogram(self) -> list[tuple[float, int]]:
-        """(Middle of the bin in s, count) of every bin that is not empty, shortest first."""
-        return [(_middle(int(i)), int(self.bins[i])) for i in np.flatnonzero(self.bins)]
 
 
 @dataclass(frozen=True)
@@ -115,18 +88,8 @@ def read_status(memory: Memory) -> LoopStatus:
     )
 
 
-def read_histogram(memory: Memory, which: Histogram) -> Durations:
-    """Read a histogram from a segment; the loop goes on counting while it is read."""
+def read_histogram(memory: Memory, which: Histogram) -> Array:
+    """Words of a histogram: ``HistogramWords``, then the bins; the loop goes on counting while they are copied."""
     words = memory.words
     at = words[Header.AT_HISTOGRAMS] + which * words[Header.HISTOGRAM_WORDS]
-    begin = at + HistogramWords.BINS
-    return Durations(
-        sum=memory.reals[at + HistogramWords.SUM],
-        squares=memory.reals[at + HistogramWords.SQUARES],
-        max=memory.reals[at + HistogramWords.MAX],
-        bins=memory.integer_array[begin : begin + NUM_BINS].copy(),
-    )
-
-
-def _middle(index: int) -> float:
-    return SHORTEST * (1.0 + BIN_WIDTH) ** (index - 0.5) if index else 0.0
+    return memory.integer_array[at : at + HistogramWords.BINS + NUM_BINS].copy()
