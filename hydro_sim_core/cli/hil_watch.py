@@ -13,6 +13,7 @@ from hydro_sim_core.cli.hil_report import HilReport
 from hydro_sim_core.shared_memory.client import Client, TookTooLong, connect
 from hydro_sim_core.shared_memory.layout import Histogram
 from hydro_sim_core.shared_memory.state import State
+from hydro_sim_core.shared_memory.status import LoopStatus
 from hydro_sim_core.simulation.running.timing import Durations, RunnerReport
 
 #: Time between two looks at the ring, which holds 2048 states, s. Nobody is woken for them.
@@ -83,12 +84,12 @@ def watch(name: str, seconds: float, with_cyclictest: bool) -> HilReport:
         InputError: It does not run, cannot be opened, takes no steps or ends meanwhile.
     """
     with connect(name) as simulation:
-        status, period = simulation.status, simulation.period
-        pace = Pace(period)
+        before, period = simulation.status, simulation.period
         latency = simulation.histogram(Histogram.LATENCY)
-        finish: Callable[[], CyclictestReport | str | None] = lambda: None  # noqa: E731
+        pace = Pace(period)
+        finish: Callable[[], CyclictestReport | str | None] = _nothing
         if with_cyclictest:
-            finish = start_cyclictest(seconds, period or simulation.time_step, status.cpu, status.priority)
+            finish = start_cyclictest(seconds, period or simulation.time_step, before.cpu, before.priority)
         began = time.monotonic()
         try:
             _look(simulation, pace, began + seconds)
@@ -97,29 +98,12 @@ def watch(name: str, seconds: float, with_cyclictest: bool) -> HilReport:
             measured = finish()
         if not pace.steps:
             raise TookTooLong(name, "", f"took no step in {seconds:g} s", "let it run")
-        after = simulation.status
-        steps = after.steps - status.steps  # those that were missed, too
-        simulated = steps * simulation.time_step
         return HilReport(
             scene=simulation.scene,
             time_step=simulation.time_step,
             mode="free_running",
             real_time_factor=simulation.time_step / period if period else 0.0,
-            pace=RunnerReport(
-                simulated_time=simulated,
-                wall_time=wall,
-                real_time_factor=simulated / wall,
-                steps=steps,
-                overruns=after.overruns - status.overruns,
-                longest_overrun=pace.longest_overrun,
-                skipped_steps=after.skipped - status.skipped,
-                late_max=pace.late_max,
-                step_time=pace.step_time.distribution(),
-                period=pace.period.distribution(),
-                jitter=pace.jitter.distribution(),
-                times_given_up=after.times_skipped - status.times_skipped,
-                given_up=(after.skipped - status.skipped) * simulation.time_step,
-            ),
+            pace=_report(pace, before, simulation.status, simulation.time_step, wall),
             histograms={
                 "step_time": pace.step_time.histogram(),
                 "period": pace.period.histogram(),
@@ -135,11 +119,34 @@ def watch(name: str, seconds: float, with_cyclictest: bool) -> HilReport:
         )
 
 
+def _nothing() -> None:
+    """What is measured without cyclictest."""
+
+
+def _report(pace: Pace, before: LoopStatus, after: LoopStatus, time_step: float, wall: float) -> RunnerReport:
+    """Counts are those of the loop, which knows the states that were missed, too."""
+    steps, skipped = after.steps - before.steps, after.skipped - before.skipped
+    simulated = steps * time_step
+    return RunnerReport(
+        simulated_time=simulated,
+        wall_time=wall,
+        real_time_factor=simulated / wall,
+        steps=steps,
+        overruns=after.overruns - before.overruns,
+        longest_overrun=pace.longest_overrun,
+        skipped_steps=skipped,
+        late_max=pace.late_max,
+        step_time=pace.step_time.distribution(),
+        period=pace.period.distribution(),
+        jitter=pace.jitter.distribution(),
+        times_given_up=after.times_skipped - before.times_skipped,
+        given_up=skipped * time_step,
+    )
+
+
 def _look(simulation: Client, pace: Pace, until: float) -> None:
     """See every state until a time of the monotonic clock, s; the simulation notices nothing of it."""
-    state = simulation.newest()
-    pace.see(state)
-    serial = state.serial
+    serial = simulation.newest().serial
     while time.monotonic() < until:
         time.sleep(_BETWEEN_LOOKS)
         newest = simulation.newest().serial

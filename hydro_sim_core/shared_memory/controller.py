@@ -5,24 +5,22 @@ from __future__ import annotations
 import os
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.shared_memory.commands import Commands
+from hydro_sim_core.shared_memory.connection import Connection
 from hydro_sim_core.shared_memory.layout import (
     CHANNEL_LOCK,
     Bank,
     Channel,
     Command,
+    Control,
     Header,
 )
 from hydro_sim_core.shared_memory.locks import ByteLock
 from hydro_sim_core.shared_memory.memory import Memory
 from hydro_sim_core.shared_memory.names import SOURCE
-
-if TYPE_CHECKING:
-    from hydro_sim_core.shared_memory.client import Client
-    from hydro_sim_core.shared_memory.state import Array, State
+from hydro_sim_core.shared_memory.state import Array, State
 
 _NAME_WORDS = 4
 
@@ -43,7 +41,7 @@ class Controller:
 
     def __init__(
         self,
-        client: Client,
+        client: Connection,
         descriptor: int,
         memory: Memory,
         name: str,
@@ -56,7 +54,7 @@ class Controller:
         words = memory.words
         self._at = words[Header.AT_CHANNELS] + self.channel * words[Header.CHANNEL_WORDS]
         self._banks = [self._bank(i) for i in range(words[Header.NUM_BANKS])]
-        self.commands = Commands(client.joints)
+        self.commands = Commands(client.tables.joints)
         words[self._at + Channel.CLIENT_PID] = os.getpid()
         memory.set_text(self._at + Channel.CLIENT_NAME, _NAME_WORDS, name)
         try:
@@ -89,7 +87,7 @@ class Controller:
         """Clear what a client that died may have left, and enter lock-step if that is wanted."""
         words, at = self._memory.words, self._at
         if words[at + Channel.IN_LOCK_STEP]:
-            self._client.pause()  # as the loop does when it notices
+            self._client.tell(Control.PAUSED, 1)  # as the loop does when it notices
             self._set_lock_step(False)
         self.send()
         words[at + Channel.PERMITTED] = 0

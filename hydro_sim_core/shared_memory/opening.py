@@ -8,16 +8,19 @@ import time
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.shared_memory.layout import (
-    CHANNEL_LOCK,
     MAGIC,
     MAJOR,
+    NUM_BINS,
     OWNER_LOCK,
     VERSION,
     WORD,
+    Bank,
+    Channel,
     Command,
     Control,
     Header,
     Histogram,
+    HistogramWords,
     Joint,
     JointState,
     Link,
@@ -126,59 +129,58 @@ def version_text(version: int) -> str:
     return f"{version >> 32}.{version & 0xFFFFFFFF}"
 
 
+#: Offset, number of rows, words of a row, and words of it that this client reads, of what is counted from the begin of
+#: the segment, and of what is counted from the begin of a slot.
+_H = Header
+_SECTIONS = (
+    (_H.AT_JOINTS, _H.NUM_JOINTS, _H.JOINT_WORDS, Joint.END),
+    (_H.AT_LINKS, _H.NUM_LINKS, _H.LINK_WORDS, Link.END),
+    (_H.AT_PAIRS, _H.NUM_PAIRS, _H.PAIR_WORDS, Pair.END),
+    (_H.AT_SENSORS, _H.NUM_SENSORS, _H.SENSOR_WORDS, Sensor.END),
+    (_H.AT_CHANNELS, _H.NUM_CHANNELS, _H.CHANNEL_WORDS, Channel.END),
+    (_H.AT_RING, _H.NUM_SLOTS, _H.SLOT_WORDS, Slot.END),
+)
+_IN_SLOTS = (
+    (_H.SLOT_JOINTS, _H.NUM_JOINTS, _H.JOINT_STATE_WORDS, JointState.END),
+    (_H.SLOT_LINKS, _H.NUM_LINKS, _H.LINK_STATE_WORDS, LinkState.END),
+    (_H.SLOT_WRENCHES, _H.MOST_WRENCHES, _H.WRENCH_WORDS, Wrench.END),
+)
+_WORDS_IN_SLOTS = (
+    (_H.SLOT_COMMANDS, _H.NUM_CHANNELS),
+    (_H.SLOT_Q, _H.NUM_Q),
+    (_H.SLOT_V, _H.NUM_V),
+    (_H.SLOT_SENSORS, _H.NUM_SENSOR_VALUES),
+)
+
+
 def _check_sections(path: str, memory: Memory) -> None:
     """What the header says lies within the file, so that nothing outside is read or written."""
     words = memory.words
-    size = len(words)
-    slot = words[Header.SLOT_WORDS]
-    num_banks = words[Header.NUM_BANKS]
-    rows = (  # offset, number of rows, words of each, words of each that are read
-        (words[Header.AT_CONTROL], 1, int(Control.END), int(Control.END), size),
-        (words[Header.AT_STATUS], 1, int(Status.END), int(Status.END), size),
-        (words[Header.AT_HISTOGRAMS], int(Histogram.END), words[Header.HISTOGRAM_WORDS], 0, size),
-        (words[Header.AT_JOINTS], words[Header.NUM_JOINTS], words[Header.JOINT_WORDS], Joint.END, size),
-        (words[Header.AT_LINKS], words[Header.NUM_LINKS], words[Header.LINK_WORDS], Link.END, size),
-        (words[Header.AT_PAIRS], words[Header.NUM_PAIRS], words[Header.PAIR_WORDS], Pair.END, size),
-        (words[Header.AT_SENSORS], words[Header.NUM_SENSORS], words[Header.SENSOR_WORDS], Sensor.END, size),
-        (words[Header.AT_CHANNELS], words[Header.NUM_CHANNELS], words[Header.CHANNEL_WORDS], 0, size),
-        (words[Header.CHANNEL_BANKS], num_banks, words[Header.BANK_WORDS], 0, words[Header.CHANNEL_WORDS]),
-        (
-            words[Header.BANK_COMMANDS],
-            words[Header.NUM_JOINTS],
-            words[Header.COMMAND_WORDS],
-            Command.END,
-            words[Header.BANK_WORDS],
-        ),
-        (words[Header.AT_RING], words[Header.NUM_SLOTS], slot, Slot.END, size),
-        (words[Header.SLOT_COMMANDS], words[Header.NUM_CHANNELS], 1, 1, slot),
-        (words[Header.SLOT_Q], words[Header.NUM_Q], 1, 1, slot),
-        (words[Header.SLOT_V], words[Header.NUM_V], 1, 1, slot),
-        (
-            words[Header.SLOT_JOINTS],
-            words[Header.NUM_JOINTS],
-            words[Header.JOINT_STATE_WORDS],
-            JointState.END,
-            slot,
-        ),
-        (
-            words[Header.SLOT_LINKS],
-            words[Header.NUM_LINKS],
-            words[Header.LINK_STATE_WORDS],
-            LinkState.END,
-            slot,
-        ),
-        (
-            words[Header.SLOT_WRENCHES],
-            words[Header.MOST_WRENCHES],
-            words[Header.WRENCH_WORDS],
-            Wrench.END,
-            slot,
-        ),
-        (words[Header.SLOT_SENSORS], words[Header.NUM_SENSOR_VALUES], 1, 1, slot),
+    size, slot, channel, bank = (
+        len(words),
+        words[_H.SLOT_WORDS],
+        words[_H.CHANNEL_WORDS],
+        words[_H.BANK_WORDS],
     )
-    whole = all(
+    rows = [  # first word, rows, words of a row, words that are read of it, words that there are
+        (words[_H.AT_CONTROL], 1, int(Control.END), int(Control.END), size),
+        (words[_H.AT_STATUS], 1, int(Status.END), int(Status.END), size),
+        (
+            words[_H.AT_HISTOGRAMS],
+            int(Histogram.END),
+            words[_H.HISTOGRAM_WORDS],
+            HistogramWords.BINS + NUM_BINS,
+            size,
+        ),
+        (words[_H.CHANNEL_BANKS], words[_H.NUM_BANKS], bank, Bank.END, channel),
+        (words[_H.BANK_COMMANDS], words[_H.NUM_JOINTS], words[_H.COMMAND_WORDS], Command.END, bank),
+    ]
+    for room, table in ((size, _SECTIONS), (slot, _IN_SLOTS)):
+        rows += [(words[at], words[count], words[length], least, room) for at, count, length, least in table]
+    rows += [(words[at], words[count], 1, 1, slot) for at, count in _WORDS_IN_SLOTS]
+    is_whole = all(
         begin >= 0 and count >= 0 and length >= least and begin + count * length <= room
         for begin, count, length, least, room in rows
     )
-    if not whole or words[Header.NUM_SLOTS] < 1 or num_banks < 3 or CHANNEL_LOCK < 1:
+    if not is_whole or words[_H.NUM_SLOTS] < 1 or words[_H.NUM_BANKS] < 3:
         raise InputError(path, "header", "says what cannot be", "report this: it is a defect of hydro-sim")

@@ -240,6 +240,7 @@ def test_commands_that_cannot_be_are_refused(client, call, problem: str) -> None
         (lambda client: client.step(1.5), "1.5 is not a whole number"),
         (lambda client: client.set_pace(-1.0), "-1.0 is no pace"),
         (lambda client: client.set_pace(math.nan), "nan is no pace"),
+        (lambda client: client.set_overrun(Overrun.SKIP, -0.1), "-0.1 s is no lateness"),
     ],
 )
 def test_control_words_that_cannot_be_are_refused(client, call, problem: str) -> None:

@@ -58,7 +58,7 @@ def push(running) -> Iterator[Push]:
 
 def _until(client: Client, is_so: Callable[[], bool]) -> None:
     """Wait for what the simulation does by itself; it has a minute."""
-    client._poll(is_so, "what a test waits for", 60.0)
+    client.poll(is_so, "what a test waits for", 60.0)
 
 
 def test_a_client_that_is_killed_in_lock_step_pauses_the_simulation(client, push) -> None:
