@@ -327,7 +327,10 @@ class FixedRateRunner(RunnerRequests):
         idle = min(
             (0.0 if spare is None else spare(self.world) for _, spare in self._sources), default=math.inf
         )
-        return int(min(idle, self.world.begin_stretch())) if idle >= 1.0 else 0
+        if idle < 1.0:
+            return 0
+        self.world.leave_to_others(self._core.led_joints)
+        return int(min(idle, self.world.begin_stretch()))
 
     def _stretch(self, deadline: float, steps: int) -> float:
         """Have the compiled loop take steps from ``deadline`` (s) on; return the next deadline."""
@@ -424,6 +427,7 @@ class FixedRateRunner(RunnerRequests):
     def _one_step(self) -> None:
         began = time.monotonic()
         self._core.take_commands()
+        self.world.leave_to_others(self._core.led_joints)
         for source, _ in self._sources:
             source(self.world)
         try:
