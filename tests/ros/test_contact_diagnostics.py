@@ -43,6 +43,8 @@ def status():
             ),
             failure=None,
             paused=True,
+            steps_in_loop=0,
+            states_lost=0,
         )
         link = SimpleNamespace(reports=dict, unheard_publishers=list)
         Diagnostics(node, runner, Parameters(), Rejections(None), link, {})

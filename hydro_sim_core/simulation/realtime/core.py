@@ -37,6 +37,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     CHANNEL,
     DEADLINE,
     LOOKED_UNTIL,
+    READ,
     SERIAL,
     Loop,
     make_loop,
@@ -93,6 +94,7 @@ class Core:
         rows = self._section(Header.AT_HISTOGRAMS, Histogram.END * self.header[Header.HISTOGRAM_WORDS])
         self.histograms = rows.reshape(Histogram.END, -1)[:, : HistogramWords.BINS + NUM_BINS]
         self._write_tables(world)
+        self.note_read(-1)
         self.status[[Status.WAITS_FOR, Status.CPU]] = -1
         if before is not None:
             self.control[Control.PAUSED : Control.END] = before.control[Control.PAUSED :]
@@ -197,6 +199,10 @@ class Core:
         return int(
             compiled.wait_for_state(self._handle, serial, time.monotonic_ns() + round(timeout * _BILLION))
         )
+
+    def note_read(self, serial: int) -> None:
+        """Tell the loop the first state that is to be handed over, lest it goes too far ahead; -1 without followers."""
+        self.loop.own[READ] = serial
 
     def look(self) -> None:
         """Have the contacts of states kept for the next seconds."""

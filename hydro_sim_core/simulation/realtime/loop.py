@@ -28,7 +28,18 @@ from hydro_sim_core.shared_memory.layout import (
     Overrun,
     Status,
 )
-from hydro_sim_core.simulation.realtime.loop_data import ASKED, BEGAN, DEADLINE, LATE, SERIAL, STAMP, Loop
+from hydro_sim_core.simulation.realtime.loop_data import (
+    ASKED,
+    BEGAN,
+    DEADLINE,
+    LATE,
+    READ,
+    SERIAL,
+    STAMP,
+    START,
+    WRITTEN,
+    Loop,
+)
 from hydro_sim_core.simulation.realtime.mailbox import take_commands
 from hydro_sim_core.simulation.realtime.ring import tell_state
 from hydro_sim_core.simulation.stepping.model import MachineData
@@ -173,7 +184,22 @@ def _asks_for_python(loop):
     """
     words, control = loop.words, loop.at.control
     asked = load(words, control + Control.ATTEND) != 0 or words[control + Control.PAUSED] != 0
+    asked = asked or _leaves_followers_behind(loop)
     return asked or words[control + Control.RESETS_ASKED] != words[loop.at.status + Status.RESETS_DONE]
+
+
+@kernel
+def _leaves_followers_behind(loop):
+    """Whether half of what is kept for followers of this process is still to be handed over to them.
+
+    Reads loop: contacts, kept, own.
+    """
+    own, read = loop.own, loop.own[READ]
+    if read < 0 or read >= own[SERIAL]:
+        return False
+    start = loop.kept[read % loop.kept.shape[0], START]
+    is_full = start >= 0 and own[WRITTEN] - start > loop.contacts.shape[0] // 2
+    return is_full or own[SERIAL] - read > loop.kept.shape[0] // 2
 
 
 @kernel

@@ -22,9 +22,9 @@ from hydro_sim_core.simulation.world import World
 #: Words of ``Loop.own``: the next deadline, the begin of the last step (0 without one) and the lateness with which it
 #: began, ns; the serial number of the next state; the step that is to be counted as followed by a command, and that
 #: command's stamp; until when contacts are to be kept, ns; words of contacts written so far; the status of the step
-#: that Python is asked to take.
-DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED = range(8)
-NUM_OWN = 8
+#: that Python is asked to take; the first state that is not handed over to followers yet, -1 without followers.
+DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED, READ = range(9)
+NUM_OWN = 9
 #: Columns of ``Loop.joints``: channel that commands a joint, -1 without; 1 if its command has timed out; mode of it;
 #: 1 if the last one was refused; 1 if it was clipped.
 CHANNEL, TIMED_OUT, MODE, REFUSED, CLIPPED = range(5)

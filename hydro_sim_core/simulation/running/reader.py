@@ -99,10 +99,11 @@ class RingReader:
 
     def begin(self, told: Circumstances) -> None:
         """Begin a stretch of steps of the loop."""
-        if self.is_followed:
-            self._core.look()
         with self._lock:
             self._told = told
+            if self.is_followed:
+                self._core.look()
+                self._core.note_read(self._next)
 
     def finish(self, present: Callable[[], Snapshot]) -> None:
         """End a stretch: hand over the rest, and take the present snapshot if nobody has. What comes next is put."""
@@ -141,6 +142,7 @@ class RingReader:
                     self.newest, self._serial = snapshot, serial
                 for follower in self._followers:
                     follower(snapshot)
+                self._core.note_read(self._next)
 
     # --- from any thread
 

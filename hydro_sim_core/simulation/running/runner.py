@@ -31,8 +31,6 @@ logger = logging.getLogger(__name__)
 
 #: Longer waits than this (s) can be interrupted; shorter ones are slept, which meets the deadline more exactly.
 LONGEST_SLEEP = 0.02
-#: Steps that the compiled loop takes at once where there is no period, so that followers keep up.
-LONGEST_STRETCH = 256
 #: Longest sleep while paused, s: clients see a heartbeat.
 _HEARTBEAT = 0.1
 _BILLION = 1_000_000_000
@@ -40,6 +38,11 @@ _BILLION = 1_000_000_000
 #: Called with the world before steps; and the number of steps for which it has nothing to do, as far as is known now.
 Source = Callable[[World], None]
 Idle = Callable[[World], float]
+
+
+def whole_steps(duration: float, world: World) -> float:
+    """Number of whole steps of a world in a duration (s), not below 0; infinite for ever."""
+    return duration if duration == math.inf else max(0.0, math.floor(duration / world.time_step + 1e-6))
 
 
 class FixedRateRunner(RunnerRequests):
@@ -321,10 +324,13 @@ class FixedRateRunner(RunnerRequests):
         """How many steps the compiled loop may take from now on; 0 if Python is needed for the next."""
         if self._lock_step or self._listeners or not self.world.takes_whole_steps:
             return 0
-        idle = math.inf if self._period else LONGEST_STRETCH
-        for _, spare in self._sources:
-            idle = min(idle, 0.0 if spare is None else spare(self.world))
-        return int(min(idle, self.world.begin_stretch())) if idle >= 1.0 else 0
+        idle = min(
+            (0.0 if spare is None else spare(self.world) for _, spare in self._sources), default=math.inf
+        )
+        if idle < 1.0:
+            return 0
+        self.world.leave_to_others(self._core.led_joints)
+        return int(min(idle, self.world.begin_stretch()))
 
     def _stretch(self, deadline: float, steps: int) -> float:
         """Have the compiled loop take steps from ``deadline`` (s) on; return the next deadline."""
@@ -421,6 +427,7 @@ class FixedRateRunner(RunnerRequests):
     def _one_step(self) -> None:
         began = time.monotonic()
         self._core.take_commands()
+        self.world.leave_to_others(self._core.led_joints)
         for source, _ in self._sources:
             source(self.world)
         try:

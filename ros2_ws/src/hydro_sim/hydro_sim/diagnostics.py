@@ -100,6 +100,8 @@ class Diagnostics:
             "steps": report.steps,
             "overruns": report.overruns,
             "most overruns in a row": report.longest_overrun,
+            "steps in the compiled loop": self._runner.steps_in_loop,
+            "states that followers missed": self._runner.states_lost,
             "skipped steps": report.skipped_steps,
             "time given up [s]": report.given_up,
             "largest lateness [ms]": 1e3 * report.late_max,

@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter
 from hydro_sim.parameters import SOURCE, Parameters
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.running.realtime import check_realtime
-from hydro_sim_core.simulation.running.runner import SLOWEST
+from hydro_sim_core.simulation.running.settings import SLOWEST
 
 _SIM_TIME = "use_sim_time"
 #: Parameters declared by rclpy itself.

@@ -275,6 +275,7 @@ class Simulation:
 
     def parameters_changed(self, names: set[str]) -> None:
         """Pass changed parameters to the parts that do not read them continuously."""
+        self.runner.submit(lambda world: None)  # how long the compiled loop may go on depends on them
         if names & _PACE:
             parameters = self.parameters
             self.runner.set_pace(parameters.pace, parameters.overrun, parameters.max_backlog)
@@ -328,7 +329,7 @@ class EndOfRun:
     def __init__(self, runner: FixedRateRunner, world: World, duration: float) -> None:
         self._runner = runner
         self._last_step = max(1, round(duration / world.time_step)) if duration else math.inf
-        runner.add_command_source(self._before_step)
+        runner.add_command_source(self._before_step, lambda world: self._last_step - 1 - world.step_count)
 
     @property
     def reached(self) -> bool:
