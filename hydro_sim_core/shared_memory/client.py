@@ -169,6 +169,13 @@ class Client(Connection):
         self._ask(Control.RESETS_ASKED, Status.RESETS_DONE, 1, "the reset", limit)
         return self.newest()
 
+    def set_lock_step(self, wanted: bool) -> None:
+        """Have the simulation take no step while no controller is in lock-step.
+
+        So a controller sees every step from the first one on, and the simulation waits for the next one when it leaves.
+        """
+        self.tell(Control.LOCK_STEP, int(wanted))
+
     def set_pace(self, real_time_factor: float) -> None:
         """Set simulated over wall-clock time; 0 for as fast as possible.
 

@@ -1,4 +1,4 @@
-"""A simulation that runs in another process: a stand-in, until the loop of the engine takes its place here."""
+"""A simulation that runs in another process: the engine's loop, or a stand-in where tests need to know its insides."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def starting() -> Iterator[Start]:
     """Start simulations; whatever still runs in the end is killed."""
     started: list[Running] = []
 
-    def start(*options: str, name: str = "") -> Running:
+    def start(*options: str, name: str = "", kind: str = "engine") -> Running:
         name = name or f"test_{os.getpid()}_{next(_NUMBERS)}"
-        command = [sys.executable, "-m", "support.shared_memory.stand_in", name, *options]
+        command = [sys.executable, "-m", f"support.shared_memory.{kind}", name, *options]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
         )
@@ -58,14 +58,14 @@ def starting() -> Iterator[Start]:
 
 @pytest.fixture
 def start(starting: Start) -> Start:
-    """Start a simulation of one's own, with options of the stand-in."""
+    """Start a simulation of one's own, with options of its program."""
     return starting
 
 
-@pytest.fixture(scope="module")
-def running(starting: Start) -> Running:
+@pytest.fixture(scope="module", params=["engine"])
+def running(request: pytest.FixtureRequest, starting: Start) -> Running:
     """A simulation for all tests of a file that leave it as they found it."""
-    return starting()
+    return starting(kind=request.param)
 
 
 @pytest.fixture
@@ -78,5 +78,6 @@ def client(running: Running) -> Iterator[Client]:
             at = words[Header.AT_CHANNELS] + channel * words[Header.CHANNEL_WORDS]
             client.wait_for_word(at + Channel.IN_LOCK_STEP, 0, "the end of lock-step")
         client.set_pace(1.0)
+        client.set_lock_step(False)
         client.reset()
         client.resume()

@@ -34,7 +34,6 @@ def _trajectory(client, swing) -> tuple[list[float], float]:
     client.pause()
     begin = client.reset().serial
     client.resume()
-    client.set_pace(0.0)
     said = swing()
     last = client.newest()
     states = [client.wait(serial) for serial in range(begin, last.serial + 1)]

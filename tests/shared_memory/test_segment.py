@@ -88,7 +88,7 @@ def test_a_client_is_seen_as_long_as_it_lives(name: str) -> None:
 
 
 def test_the_segment_of_an_owner_that_was_killed_is_replaced(name: str, start) -> None:
-    start(name=name).kill()
+    start(name=name, kind="stand_in").kill()
     assert os.path.exists(segment_path(name))
     before = os.stat(segment_path(name)).st_ino
     segment = _make(name)
@@ -97,7 +97,7 @@ def test_the_segment_of_an_owner_that_was_killed_is_replaced(name: str, start) -
 
 
 def test_of_many_owners_that_start_at_once_one_gets_a_stale_name(name: str, start) -> None:
-    start(name=name).kill()
+    start(name=name, kind="stand_in").kill()
     program = (
         "import sys, time\n"
         "from hydro_sim_core.errors import InputError\n"

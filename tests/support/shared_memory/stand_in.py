@@ -262,8 +262,6 @@ class StandIn:
             if wanted[channel]:
                 self.words[self._channel(channel) + Channel.LOCK_STEP] = 0
                 self.words[self.control + Control.PAUSED] = 1
-        if not any(clients):
-            self.words[self.control + Control.WAITERS] = 0
 
     def _step(self) -> bool:
         """One step; False if it failed."""

@@ -1,6 +1,6 @@
 """The engine's loop with the joints of the stand-in, for the same tests: a scene without gravity and contact.
 
-python -m support.shared_memory.true_loop NAME [--period SECONDS]
+python -m support.shared_memory.engine NAME [--period SECONDS]
 """
 
 from __future__ import annotations
