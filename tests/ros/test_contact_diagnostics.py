@@ -47,7 +47,8 @@ def status():
             states_lost=0,
         )
         link = SimpleNamespace(reports=dict, unheard_publishers=list)
-        Diagnostics(node, runner, Parameters(), Rejections(None), link, {})
+        priority = SimpleNamespace(scheduling="", refused=[])
+        Diagnostics(node, runner, Parameters(), Rejections(None), link, {}, priority)
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()
         (found,) = [s for s in sent[-1].status if s.name == f"node: {part}"]

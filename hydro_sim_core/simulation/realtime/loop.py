@@ -73,8 +73,8 @@ def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: i
         ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole: its deadline has come, and its
         commands are taken.
 
-    Reads machine: state; machine.model.forest: prescribed; machine.state: q, step, v.
-    Writes loop: own, q_before, v_before, words; machine.drives: v_target.
+    Reads machine.drives: v_after; machine.state: q, step, v; machine.model.forest: prescribed.
+    Writes loop: own, q_before, v_before; machine.drives: v_target.
     """
     own, state = loop.own, machine.state
     for _ in range(most):
@@ -114,7 +114,10 @@ def take(machine: MachineData, loop: Loop, time: float) -> None:
 
 @entry
 def ring(loop: Loop) -> None:
-    """Have whoever waits on the bell look at the control words."""
+    """Have whoever waits on the bell look at the control words.
+
+    Reads loop: words; loop.at: control.
+    """
     bell = loop.at.control + Control.BELL
     add(loop.words, bell, 1)
     fence()
@@ -123,13 +126,19 @@ def ring(loop: Loop) -> None:
 
 @entry
 def wait_on_bell(loop: Loop, seen: int, deadline: int) -> None:
-    """Wait while the bell is as it was ``seen``, until a time of CLOCK_MONOTONIC, ns."""
+    """Wait while the bell is as it was ``seen``, until a time of CLOCK_MONOTONIC, ns.
+
+    Reads loop: words; loop.at: control.
+    """
     wait_for_change(loop.words, loop.at.control + Control.BELL, seen, deadline)
 
 
 @entry
 def wait_for_state(loop: Loop, serial: int, deadline: int) -> int:
-    """Wait for the state with a serial number, until a time of CLOCK_MONOTONIC, ns; return the number of states."""
+    """Wait for the state with a serial number, until a time of CLOCK_MONOTONIC, ns; return the number of states.
+
+    Reads loop: words; loop.at: control, status.
+    """
     words, head = loop.words, loop.at.status + Status.HEAD
     add(words, loop.at.control + Control.WAITERS, 1)
     fence()
@@ -148,7 +157,7 @@ def wait_for_state(loop: Loop, serial: int, deadline: int) -> int:
 def _wait_for_turn(loop):
     """Wait for the permits and for the deadline of the next step; False if Python is asked for.
 
-    Reads loop: at, own, words.
+    Reads loop: own, words; loop.at: control, num_channels, status.
     Writes loop: own, words.
     """
     words, at, own = loop.words, loop.at, loop.own
@@ -180,7 +189,7 @@ def _wait_for_turn(loop):
 def _asks_for_python(loop):
     """Whether a control word asks for what Python does.
 
-    Reads loop: at, words.
+    Reads loop: words; loop.at: control, status.
     """
     words, control = loop.words, loop.at.control
     asked = load(words, control + Control.ATTEND) != 0 or words[control + Control.PAUSED] != 0
@@ -192,7 +201,7 @@ def _asks_for_python(loop):
 def _leaves_followers_behind(loop):
     """Whether half of what is kept for followers of this process is still to be handed over to them.
 
-    Reads loop: contacts, kept, own.
+    Reads loop: kept, own.
     """
     own, read = loop.own, loop.own[READ]
     if read < 0 or read >= own[SERIAL]:
@@ -208,7 +217,7 @@ def _channel_without_permit(loop):
 
     The number of channels where lock-step is on and none is in it.
 
-    Reads loop: at, own, words.
+    Reads loop: own, words; loop.at: channel_words, channels, control, num_channels.
     """
     at, words, is_led, short = loop.at, loop.words, False, -1
     for c in range(at.num_channels):
@@ -228,7 +237,7 @@ def _channel_without_permit(loop):
 def _sleep_on_bell(loop, seen, deadline):
     """Sleep until the bell rings, or until ``deadline``, ns.
 
-    Reads loop: at, words.
+    Reads loop: words; loop.at: control, status.
     """
     words, asleep = loop.words, loop.at.status + Status.ASLEEP
     store(words, asleep, 1)
@@ -244,7 +253,7 @@ def _sleep_on_bell(loop, seen, deadline):
 def _note_begin(loop, began):
     """Count the lateness of a step's begin and its distance from the one before.
 
-    Reads loop: at, own, words.
+    Reads loop: own, words; loop.at: control.
     Writes loop: own.
     """
     own, period = loop.own, loop.words[loop.at.control + Control.PERIOD_NS]
@@ -261,7 +270,7 @@ def _note_begin(loop, began):
 def _count_step(loop, began, ended):
     """Count a step that has ended, and set the deadline of the next.
 
-    Reads loop: at, own, words.
+    Reads loop: own, words; loop.at: control, status.
     Writes loop: own, words.
     """
     words, own, status = loop.words, loop.own, loop.at.status
@@ -297,7 +306,7 @@ def _count_step(loop, began, ended):
 def _count(loop, which, duration):
     """Count a duration (ns) in a histogram.
 
-    Reads loop: at, reals, words.
+    Reads loop: reals, words; loop.at: histogram_words, histograms.
     Writes loop: reals, words.
     """
     first = loop.at.histograms + which * loop.at.histogram_words

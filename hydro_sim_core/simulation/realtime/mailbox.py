@@ -19,8 +19,9 @@ _WORDS = int(Command.END)
 def take_commands(machine, loop, time):
     """Take what clients have published since the last step, and end what is too old at simulated ``time`` (s).
 
-    Reads loop: at, dead, taken, words.
-    Writes loop: dead, taken, words.
+    Reads loop: dead, taken, words; loop.at: bank_words, banks, channel_words, channels, commands, num_banks,
+    num_channels, status.
+    Writes loop: bank, dead, taken, words.
     """
     at, words = loop.at, loop.words
     for c in range(at.num_channels):
@@ -49,7 +50,7 @@ def take_commands(machine, loop, time):
 def _adopt(machine, loop, c, channel, time):
     """Follow the command set in ``loop.bank``, joint by joint.
 
-    Reads loop: bank, bank_reals, interfaces, joints, words.
+    Reads loop: bank, bank_reals, joints, words.
     Writes loop: joints, own, until, words.
     """
     for j in range(loop.interfaces.shape[0]):
@@ -100,8 +101,7 @@ def _is_sound(loop, j, row, mode):
 def _follow(machine, loop, j, row, mode):
     """Write a sound command to the drive.
 
-    Reads loop: bank_reals, effort_limit, joint_q, joint_v, kd, kp; machine.model.tree: q_lower, q_upper,
-    velocity_limit.
+    Reads loop: bank_reals, effort_limit, joint_v, kd, kp; machine.model.tree: q_lower, q_upper, velocity_limit.
     Writes loop: joints; machine.drives: effort, kd, kp, limit, q_target, v_target.
     """
     drives, tree, i = machine.drives, machine.model.tree, loop.joint_v[j]
@@ -147,8 +147,8 @@ def _end_all(machine, loop, c):
 def _end(machine, loop, j):
     """End the command to a joint: it holds its position, or floats.
 
-    Reads loop: at, effort_limit, joint_q, joint_v, joints, kd, kp; machine.model.tree: q_lower, q_upper;
-    machine.state: q.
+    Reads loop: effort_limit, joint_q, joint_v, joints, kd, kp, words; loop.at: channel_words, channels; machine.state:
+    q; machine.model.tree: q_lower, q_upper.
     Writes loop: joints, until, words; machine.drives: effort, kd, kp, limit, q_target, v_target.
     """
     drives, tree, i = machine.drives, machine.model.tree, loop.joint_v[j]

@@ -49,7 +49,8 @@ NUM_COUNTS = 4
 def tell_state(machine, loop, dt, took, flags):
     """Publish the machine's state, after a step that took so many ns or after a change from outside.
 
-    Reads loop: at, own; machine.state: step; machine.scratch.solver: report.
+    Reads loop: own, taken, words; loop.at: control, num_channels, num_slots, ring, slot_commands, slot_words, status;
+    machine.state: step, unconverged; machine.scratch.solver: report.
     Writes loop: own, reals, words.
     """
     at, words, reals, own = loop.at, loop.words, loop.reals, loop.own
@@ -84,7 +85,8 @@ def tell_state(machine, loop, dt, took, flags):
 def _tell_motion(machine, loop, slot):
     """Write coordinates, velocities and the states of joints.
 
-    Reads loop: at, joint_offset, joint_q, joint_scale, joint_v; machine.scratch: effort; machine.state: q, v.
+    Reads loop: interfaces, joint_offset, joint_q, joint_scale, joint_v; loop.at: slot_joints, slot_q, slot_v;
+    machine.scratch: effort; machine.state: q, v.
     Writes loop: reals, words.
     """
     at, state = loop.at, machine.state
@@ -105,8 +107,8 @@ def _tell_motion(machine, loop, slot):
 def _joint_status(machine, loop, j):
     """What is to be said of a joint.
 
-    Reads loop: interfaces, joint_q, joint_v, joints; machine.drives: limit; machine.model.tree: q_lower, q_upper;
-    machine.scratch: effort; machine.state: q.
+    Reads loop: interfaces, joint_q, joint_v, joints; machine.drives: limit; machine.scratch: effort; machine.state: q;
+    machine.model.tree: q_lower, q_upper.
     """
     told, status, i = loop.joints[j], 0, loop.joint_v[j]
     tree, place = machine.model.tree, machine.state.q[loop.joint_q[j]]
@@ -126,8 +128,8 @@ def _joint_status(machine, loop, j):
 def _tell_links(machine, loop, slot):
     """Write the poses of the links.
 
-    Reads loop: R_WB, R_WL, at, p_WB; machine.model: R_BL, link_body, p_BL; machine.state: q.
-    Writes loop: R_WL, reals.
+    Reads loop: R_WB, R_WL, p_WB; loop.at: slot_links; machine.model: R_BL, link_body, p_BL; machine.state: q.
+    Writes loop: R_WB, R_WL, S, p_WB, reals.
     """
     model = machine.model
     forward_kinematics(model.tree, machine.state.q, loop.R_WB, loop.p_WB, loop.S)
@@ -173,8 +175,8 @@ def _write_quaternion(R, reals, at):
 def _tell_wrenches(machine, loop, slot):
     """Write the contact wrenches and their sum.
 
-    Reads loop: at, pair_swapped; machine.scratch.patches: R_WG, first_face, normal_force, num, num_deep, num_faceless,
-    p_GR, p_WG, pair, wrench.
+    Reads loop: pair_swapped; loop.at: most_wrenches, slot_wrenches; machine.scratch.patches: R_WG, first_face,
+    normal_force, num, num_deep, num_faceless, p_GR, p_WG, pair, wrench.
     Writes loop: reals, words.
     """
     at, words, reals, patches = loop.at, loop.words, loop.reals, machine.scratch.patches
@@ -211,10 +213,8 @@ def _tell_wrenches(machine, loop, slot):
 def _keep_contacts(machine, loop, serial):
     """Keep the contacts of a state, if somebody looks: what ``states.py`` makes a contact record of.
 
-    Reads loop: kept, own; machine.scratch: S, faces; machine.scratch.patches: R_WG, dropped_force, faceless_pair,
-    first_face, normal_force, num, num_faceless, p_GR, p_WG, pair, wrench; machine.scratch.points: unrepeated;
-    machine.scratch.solver: report; machine.state: deep, faceless, unconverged, unsettled.
-    Writes loop: contacts, kept, own.
+    Reads loop: own; machine.scratch.patches: first_face, num, num_faceless.
+    Writes loop: contacts, kept.
     """
     scratch, own, out = machine.scratch, loop.own, loop.contacts
     kept, patches = loop.kept[serial % loop.kept.shape[0]], scratch.patches
@@ -245,8 +245,8 @@ def _keep_contacts(machine, loop, serial):
 def _copy_counts(machine, out, i):
     """Copy counters, the solver's report and what points did not repeat; return where to go on.
 
-    Reads machine.scratch: S; machine.scratch.points: unrepeated; machine.scratch.solver: report; machine.state: deep,
-    faceless, unconverged, unsettled.
+    Reads machine.scratch: S; machine.state: deep, faceless, unconverged, unsettled; machine.scratch.points: unrepeated;
+    machine.scratch.solver: report.
     """
     state, scratch = machine.state, machine.scratch
     out[i], out[i + 1] = state.unconverged[0], state.unsettled[0]

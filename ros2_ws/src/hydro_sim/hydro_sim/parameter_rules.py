@@ -200,6 +200,6 @@ def _check_contents(values: Parameters) -> None:
     except InputError as error:
         raise InputError(SOURCE, f"record_max_{error.element}", error.problem, error.mend) from None
     try:
-        check_realtime(values.realtime_priority, values.processors)
+        check_realtime(max(0, values.realtime_priority), values.processors)
     except InputError as error:
         raise InputError(SOURCE, f"realtime_{error.element}", error.problem, error.mend) from None
