@@ -23,6 +23,8 @@ from hydro_sim_core.shared_memory.names import SOURCE
 from hydro_sim_core.shared_memory.state import Array, State
 
 _NAME_WORDS = 4
+#: The owner has the lock of a channel for a moment, when its client has died.
+_TRIES, _BETWEEN_TRIES = 5, 0.01
 
 
 class Controller:
@@ -86,9 +88,9 @@ class Controller:
     def _begin(self, lock_step: bool) -> None:
         """Clear what a client that died may have left, and enter lock-step if that is wanted."""
         words, at = self._memory.words, self._at
-        if words[at + Channel.IN_LOCK_STEP]:
+        if words[at + Channel.LOCK_STEP]:
             self._client.tell(Control.PAUSED, 1)  # as the loop does when it notices
-            self._set_lock_step(False)
+        self._set_lock_step(False)
         self.send()
         words[at + Channel.PERMITTED] = 0
         if lock_step:
@@ -163,10 +165,12 @@ def _take(descriptor: int, memory: Memory, channel: int | None) -> ByteLock:
     if channel is not None and not 0 <= channel < count:
         raise InputError(SOURCE, "channel", f"there is no channel {channel}", f"give 0 to {count - 1}")
     wanted = range(count) if channel is None else (channel,)
-    for one in wanted:
-        lock = ByteLock.take(descriptor, CHANNEL_LOCK + one)
-        if lock is not None:
-            return lock
+    for _ in range(_TRIES):
+        for one in wanted:
+            lock = ByteLock.take(descriptor, CHANNEL_LOCK + one)
+            if lock is not None:
+                return lock
+        time.sleep(_BETWEEN_TRIES)
     holders = "; ".join(f"{one} by {_holder(memory, one)}" for one in wanted)
     mend = "end one of them" if channel is None else "end it, or take another channel"
     raise InputError(SOURCE, "channel", f"taken: {holders}", mend)

@@ -114,6 +114,10 @@ class Segment:
         """Whether a client has a channel."""
         return is_locked(self._descriptor, CHANNEL_LOCK + channel)
 
+    def vacant(self, channel: int) -> ByteLock | None:
+        """The lock of a channel that no client has, to be released soon; None if one has it."""
+        return ByteLock.take(self._descriptor, CHANNEL_LOCK + channel)
+
     def retire(self) -> None:
         """End it: tell and wake all that wait, take its name away, and unlock it; more than once does nothing.
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -127,6 +128,17 @@ def test_several_steps_by_one_permit(client) -> None:
         before = controller.state
         assert controller.step(7).serial == before.serial + 7
         assert client.newest().serial == before.serial + 7
+
+
+def test_the_first_command_acts_whoever_had_the_channel_before(client) -> None:
+    """At once after the one before has left, and when the owner has found it gone before any further step."""
+    client.set_lock_step(True)
+    for i, pause in enumerate([0.0, 0.0, 0.2, 0.0, 0.2]):
+        time.sleep(pause)
+        with client.controller(lock_step=True) as controller:
+            assert controller.channel == 0
+            controller.commands.give("shoulder", effort=0.01 * (i + 1))
+            assert controller.step().efforts[0] == pytest.approx(0.01 * (i + 1), rel=1e-12)
 
 
 def test_a_simulation_waits_for_its_controller_from_the_first_step_on(client) -> None:

@@ -385,22 +385,27 @@ static inline void hydro_sim_leave(hydro_sim_controller *controller) {
 
 static inline int hydro_sim_lock_channel(hydro_sim_controller *controller, int wanted) {
     const int count = (int)controller->sim->words[HYDRO_SIM_HEADER_NUM_CHANNELS];
+    const struct timespec moment = {0, 10000000};
     char path[64];
-    int number;
+    int number, tries;
     snprintf(path, sizeof path, "/proc/self/fd/%d", controller->sim->descriptor);
     controller->descriptor = open(path, O_RDWR | O_CLOEXEC); /* locks belong to what was opened, not to the process */
     if (controller->descriptor < 0) return HYDRO_SIM_NO_MEMORY;
-    for (number = wanted < 0 ? 0 : wanted; number < count && (wanted < 0 || number == wanted); ++number) {
-        struct flock lock;
-        memset(&lock, 0, sizeof lock);
-        lock.l_type = F_WRLCK;
-        lock.l_whence = SEEK_SET;
-        lock.l_start = HYDRO_SIM_CHANNEL_LOCK + number;
-        lock.l_len = 1;
-        if (fcntl(controller->descriptor, F_OFD_SETLK, &lock) == 0) {
-            controller->number = number;
-            return HYDRO_SIM_OK;
+    /* The owner has the lock of a channel for a moment, when its client has died. */
+    for (tries = 0; tries < 5; ++tries) {
+        for (number = wanted < 0 ? 0 : wanted; number < count && (wanted < 0 || number == wanted); ++number) {
+            struct flock lock;
+            memset(&lock, 0, sizeof lock);
+            lock.l_type = F_WRLCK;
+            lock.l_whence = SEEK_SET;
+            lock.l_start = HYDRO_SIM_CHANNEL_LOCK + number;
+            lock.l_len = 1;
+            if (fcntl(controller->descriptor, F_OFD_SETLK, &lock) == 0) {
+                controller->number = number;
+                return HYDRO_SIM_OK;
+            }
         }
+        nanosleep(&moment, NULL);
     }
     close(controller->descriptor);
     controller->descriptor = -1;
@@ -426,10 +431,9 @@ static inline int hydro_sim_take(hydro_sim *sim, hydro_sim_controller *controlle
     shown = (char *)(controller->channel + HYDRO_SIM_CHANNEL_CLIENT_NAME);
     memset(shown, 0, 32);
     memcpy(shown, name, strlen(name) < 31 ? strlen(name) : 31);
-    if (!result && hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_IN_LOCK_STEP)) {
+    if (!result && hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP))
         hydro_sim_control(sim, HYDRO_SIM_CONTROL_PAUSED, 1);
-        result = hydro_sim_set_lock_step(controller, 0);
-    }
+    if (!result) result = hydro_sim_set_lock_step(controller, 0);
     if (!result) {
         hydro_sim_send(controller);
         hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED, 0);

@@ -216,13 +216,17 @@ class Core:
         for c in range(NUM_CHANNELS):
             first = self.header[Header.AT_CHANNELS] + c * self.header[Header.CHANNEL_WORDS]
             channel = self.words[first : first + Channel.END]
-            # The word first: a client locks its channel before it writes to it.
-            said, in_lock_step = channel[Channel.CLIENT_PID], channel[Channel.LOCK_STEP]
-            if said and not self.segment.client_lives(c):
-                if in_lock_step:
-                    led.append(c)
-                channel[[Channel.LOCK_STEP, Channel.CLIENT_PID]] = 0
-                self.loop.dead[c] = 1
+            if not channel[Channel.CLIENT_PID]:
+                continue
+            # With its lock nobody else can take the channel meanwhile, whose words these would be.
+            vacant = self.segment.vacant(c)
+            if vacant is None:
+                continue
+            if channel[Channel.LOCK_STEP]:
+                led.append(c)
+            channel[[Channel.LOCK_STEP, Channel.CLIENT_PID]] = 0
+            self.loop.dead[c] = channel[Channel.SEQUENCE] + 1
+            vacant.release()
         return led
 
     # --- tables

@@ -85,7 +85,7 @@ class Loop(NamedTuple):
         bank: Copy of the words of a bank of commands.
         bank_reals: The same memory, for words that are real.
         taken: (C,) ``Channel.SEQUENCE`` of the commands in force.
-        dead: (C,) 1 where the client has died.
+        dead: (C,) where the client has died, one more than its last set's number; 0 elsewhere.
         joints: (J, 5) state of the command to each joint.
         until: (J,) simulated time at which it times out, s.
         own: Words of the loop's own.

@@ -27,10 +27,11 @@ def take_commands(machine, loop, time):
     for c in range(at.num_channels):
         channel = at.channels + c * at.channel_words
         sequence = load(words, channel + Channel.SEQUENCE)
-        if loop.dead[c] == 1:
+        if loop.dead[c] > 0:
             _end_all(machine, loop, c)
-            loop.dead[c], loop.taken[c] = 0, sequence
-        elif sequence != loop.taken[c]:
+            # What the dead one had published is not followed any more; the next client may have published since.
+            loop.dead[c], loop.taken[c] = 0, loop.dead[c] - 1
+        if sequence != loop.taken[c]:
             bank = channel + at.banks + ((sequence - 1) % at.num_banks) * at.bank_words + at.commands
             for i in range(loop.bank.shape[0]):
                 loop.bank[i] = words[bank + i]
