@@ -256,7 +256,7 @@ class Channel(IntEnum):
     CLIENT_NAME = 4  #: 4 words UTF-8
     TAKEN = 16  #: ``SEQUENCE`` of the set in force, written by the loop from here on
     TAKEN_AT = 17  #: serial number of the first state that it led to
-    TIMED_OUT = 18  #: joints whose command has timed out, now
+    TIMED_OUT = 18  #: joints whose command has timed out since the set in force was taken
     TIMEOUTS = 19  #: how often one has, since the start
     REFUSED = 20  #: commands refused since the start: not finite, or a mode that the joint does not have
     IN_LOCK_STEP = 21  #: ``LOCK_STEP`` as the loop has seen it: once it is 1, no step begins without a permit

@@ -24,6 +24,7 @@ from hydro_sim_core.shared_memory.layout import (
     JointStatus,
     Life,
     Mode,
+    Scheduling,
     Slot,
     Status,
     segment_path,
@@ -223,7 +224,10 @@ def test_an_old_command_ends_in_simulated_time(runner: FixedRateRunner, floats: 
     assert JointStatus.COMMANDED not in client.joint(name)[1]
     assert (world.machine.drives.kp[i] == 0.0) == floats
     assert world.machine.drives.effort[i] == 0.0
-    assert client.words[Channel.TIMEOUTS] == 1
+    assert (client.words[Channel.TIMEOUTS], client.words[Channel.TIMED_OUT]) == (1, 1)
+    client.publish({name: {Command.MODE: Mode.EFFORT}})
+    runner.step()
+    assert (client.words[Channel.TIMEOUTS], client.words[Channel.TIMED_OUT]) == (1, 0)
 
 
 def test_the_last_command_set_counts_and_takes_over_what_it_names(runner: FixedRateRunner) -> None:
@@ -303,6 +307,35 @@ def test_a_dead_client_in_lock_step_pauses_the_run(name: str, caplog: pytest.Log
     runner.resume()
     wait_until(lambda: runner.snapshot().step > 10)
     runner.close()
+
+
+def test_a_world_that_finds_no_room_goes_on_without_clients(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    runner = FixedRateRunner(hs.load_scene(_ARM), math.inf, start_paused=True, shared_name=name)
+    runner.start()
+
+    def refuse(*_: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    runner.exchange(hs.load_scene("drop_box"))
+    assert "the shared memory is given up: shared memory: /dev/shm: has no room" in caplog.text
+    assert runner.step(3).step == 3
+    runner.close()
+
+
+def _pin() -> None:
+    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+
+
+def test_the_segment_says_how_the_thread_is_scheduled() -> None:
+    runner = FixedRateRunner(hs.load_scene(_ARM), start_paused=True, thread_setup=_pin)
+    runner.start()
+    wait_until(lambda: bool(runner._core.status[Status.CPU] >= 0))
+    assert runner._core.status[Status.SCHEDULING] & Scheduling.PINNED
+    assert runner._core.status[Status.CPU] == min(os.sched_getaffinity(0))
+    runner.stop()
 
 
 def test_another_world_comes_with_another_segment(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from hydro_sim_core.shared_memory.layout import (
     Life,
     Link,
     Pair,
+    Scheduling,
     Sizes,
     Status,
     header_words,
@@ -47,6 +49,16 @@ from hydro_sim_core.simulation.world import World
 _BILLION = 1_000_000_000
 #: How long contacts are kept of every state after somebody has looked, ns.
 _LOOK = 3 * _BILLION
+#: What goes on in the next segment, beside the counts of ``PaceRecorder``.
+_KEPT = (
+    Status.EPOCH,
+    Status.STEPS_TAKEN,
+    Status.RESETS_DONE,
+    Status.HEAD,
+    Status.SCHEDULING,
+    Status.PRIORITY,
+    Status.CPU,
+)
 ENTRIES = (
     compiled.run,
     compiled.tell,
@@ -81,6 +93,7 @@ class Core:
     def __init__(self, world: World, name: str = "", before: Core | None = None) -> None:
         prepare(ENTRIES)
         self._world = world
+        self._lock = threading.Lock()  # between who closes the segment and who asks it for clients
         self.header = header_words(_sizes(world))
         size = self.header[Header.SIZE]
         self.segment = Segment(name, size) if name else None
@@ -98,7 +111,7 @@ class Core:
         self.status[[Status.WAITS_FOR, Status.CPU]] = -1
         if before is not None:
             self.control[Control.PAUSED : Control.END] = before.control[Control.PAUSED :]
-            for word in (Status.EPOCH, Status.STEPS_TAKEN, Status.RESETS_DONE, Status.HEAD):
+            for word in _KEPT:
                 self.status[word] = before.status[word]
             self.loop.own[SERIAL] = before.loop.own[SERIAL]
         if self.segment is not None:
@@ -112,9 +125,10 @@ class Core:
     def close(self) -> None:
         """Give up the segment; the words stay readable in this process."""
         self.status[Status.LIFE] = Life.RETIRED
-        if self.segment is not None:
-            self.segment.retire()
-            self.segment = None
+        with self._lock:
+            if self.segment is not None:
+                self.segment.retire()
+                self.segment = None
         self.ring()
 
     # --- the loop, in the stepping thread
@@ -177,6 +191,10 @@ class Core:
         """Have the loop, or the stepping thread, look at the control words."""
         compiled.ring(self._handle)
 
+    def note_scheduling(self, privileges: Scheduling, priority: int, cpu: int) -> None:
+        """Tell what the stepping thread has obtained; see ``Status``."""
+        self.status[[Status.SCHEDULING, Status.PRIORITY, Status.CPU]] = privileges, priority, cpu
+
     def beat(self) -> None:
         """Tell clients that the stepping thread lives, and has seen which of them are in lock-step."""
         self.status[Status.HEARTBEAT_NS] = time.monotonic_ns()
@@ -211,22 +229,23 @@ class Core:
     def bury_the_dead(self) -> list[int]:
         """Free the channels of clients that have died; return those that were in lock-step."""
         led: list[int] = []
-        if self.segment is None:
-            return led
-        for c in range(NUM_CHANNELS):
-            first = self.header[Header.AT_CHANNELS] + c * self.header[Header.CHANNEL_WORDS]
-            channel = self.words[first : first + Channel.END]
-            if not channel[Channel.CLIENT_PID]:
-                continue
-            # With its lock nobody else can take the channel meanwhile, whose words these would be.
-            vacant = self.segment.vacant(c)
-            if vacant is None:
-                continue
-            if channel[Channel.LOCK_STEP]:
-                led.append(c)
-            channel[[Channel.LOCK_STEP, Channel.CLIENT_PID]] = 0
-            self.loop.dead[c] = channel[Channel.SEQUENCE] + 1
-            vacant.release()
+        with self._lock:
+            if self.segment is None:
+                return led
+            for c in range(NUM_CHANNELS):
+                first = self.header[Header.AT_CHANNELS] + c * self.header[Header.CHANNEL_WORDS]
+                channel = self.words[first : first + Channel.END]
+                if not channel[Channel.CLIENT_PID]:
+                    continue
+                # With its lock nobody else can take the channel meanwhile, whose words these would be.
+                vacant = self.segment.vacant(c)
+                if vacant is None:
+                    continue
+                if channel[Channel.LOCK_STEP]:
+                    led.append(c)
+                channel[[Channel.LOCK_STEP, Channel.CLIENT_PID]] = 0
+                self.loop.dead[c] = channel[Channel.SEQUENCE] + 1
+                vacant.release()
         return led
 
     # --- tables

@@ -54,6 +54,7 @@ def _adopt(machine, loop, c, channel, time):
     Reads loop: bank, bank_reals, joints, words.
     Writes loop: joints, own, until, words.
     """
+    loop.words[channel + Channel.TIMED_OUT] = 0
     for j in range(loop.interfaces.shape[0]):
         row = j * _WORDS
         mode = loop.bank[row + Command.MODE]
@@ -160,5 +161,6 @@ def _end(machine, loop, j):
     drives.v_target[i], drives.effort[i], drives.limit[i] = 0.0, 0.0, loop.effort_limit[j]
     channel = loop.at.channels + loop.joints[j, CHANNEL] * loop.at.channel_words
     loop.words[channel + Channel.TIMEOUTS] += 1
+    loop.words[channel + Channel.TIMED_OUT] += 1
     loop.joints[j, CHANNEL], loop.joints[j, TIMED_OUT] = -1, 1
     loop.until[j] = math.inf

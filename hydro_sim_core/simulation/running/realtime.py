@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.shared_memory.layout import Scheduling
 
 _MCL_CURRENT, _MCL_FUTURE = 1, 2  # of mlockall(2) on Linux
 #: Priority for what is as good as permitted: below the system's own real-time threads, which have 50 and more.
@@ -101,6 +102,16 @@ def scheduling_of(thread: int) -> str:
     if is_memory_locked():
         words.append("memory locked")
     return ", ".join(words)
+
+
+def privileges_here() -> tuple[Scheduling, int, int]:
+    """Privileges of the calling thread, its priority of SCHED_FIFO, and the processor that it is pinned to or -1."""
+    policy, cpus = os.sched_getscheduler(0), os.sched_getaffinity(0)
+    is_fifo, is_pinned = policy == os.SCHED_FIFO, len(cpus) == 1
+    privileges = Scheduling.FIFO if is_fifo else Scheduling(0)
+    privileges |= Scheduling.PINNED if is_pinned else 0
+    privileges |= Scheduling.LOCKED_MEMORY if is_memory_locked() else 0
+    return privileges, os.sched_getparam(0).sched_priority if is_fifo else 0, min(cpus) if is_pinned else -1
 
 
 def is_memory_locked() -> bool:

@@ -15,12 +15,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.shared_memory.layout import Control, Flag, Life, Overrun, Status
 from hydro_sim_core.simulation.realtime.core import Core
 from hydro_sim_core.simulation.realtime.loop import STEP
 from hydro_sim_core.simulation.realtime.states import Circumstances
 from hydro_sim_core.simulation.running.backlog import GivenUpLog
 from hydro_sim_core.simulation.running.reader import RingReader
+from hydro_sim_core.simulation.running.realtime import privileges_here
 from hydro_sim_core.simulation.running.requests import HANDSHAKE_TIMEOUT, RunnerRequests
 from hydro_sim_core.simulation.running.settings import MAX_BACKLOG, OverrunPolicy, check_pace
 from hydro_sim_core.simulation.running.timing import PaceRecorder, RunnerReport
@@ -131,7 +133,13 @@ class FixedRateRunner(RunnerRequests):
 
     def _enter(self, world: World) -> None:
         self.world = world
-        self._core = Core(world, self._shared_name, before=self._core)
+        before = self._core
+        try:
+            self._core = Core(world, self._shared_name, before=before)
+        except InputError as error:  # of the segment: the run need not end with its clients
+            logger.warning("the shared memory is given up: %s", error)
+            self._shared_name = ""
+            self._core = Core(world, before=before)
         self._pace.move_to(self._core.status, self._core.histograms)
         self._reader.move_to(self._core)
         self.set_pace(self._real_time_factor, self._overrun, self._max_backlog)  # of another time step
@@ -277,6 +285,7 @@ class FixedRateRunner(RunnerRequests):
         try:
             if self._thread_setup is not None:
                 self._thread_setup()
+            self._core.note_scheduling(*privileges_here())
             deadline = time.monotonic()
             while not self._stopping:
                 self._attend()
