@@ -220,7 +220,7 @@ enum {
     HYDRO_SIM_CHANNEL_CLIENT_NAME = 4, /* 4 words UTF-8 */
     HYDRO_SIM_CHANNEL_TAKEN = 16, /* SEQUENCE of the set in force, written by the loop from here on */
     HYDRO_SIM_CHANNEL_TAKEN_AT = 17, /* serial number of the first state that it led to */
-    HYDRO_SIM_CHANNEL_TIMED_OUT = 18, /* joints whose command has timed out, now */
+    HYDRO_SIM_CHANNEL_TIMED_OUT = 18, /* joints whose command has timed out since the set in force was taken */
     HYDRO_SIM_CHANNEL_TIMEOUTS = 19, /* how often one has, since the start */
     HYDRO_SIM_CHANNEL_REFUSED = 20, /* commands refused since the start: not finite, or a mode that the joint does not have */
     HYDRO_SIM_CHANNEL_IN_LOCK_STEP = 21, /* LOCK_STEP as the loop has seen it: once it is 1, no step begins without a permit */
