@@ -30,7 +30,7 @@ from hydro_sim_core.shared_memory.layout import (
 )
 from hydro_sim_core.shared_memory.locks import ByteLock, is_locked
 from hydro_sim_core.shared_memory.memory import Memory
-from hydro_sim_core.shared_memory.names import path_of
+from hydro_sim_core.shared_memory.names import SOURCE, path_of
 from hydro_sim_core.shared_memory.tables import Tables
 
 _MODE = 0o600
@@ -156,8 +156,8 @@ def _allocate(path: str, size: int) -> int:
         if error.errno not in (errno.ENOSPC, errno.ENOMEM, errno.EFBIG, errno.EDQUOT):
             raise
         raise InputError(
+            SOURCE,
             folder,
-            os.path.basename(path),
             f"has no room for {size / 1e6:.1f} MB: {os.strerror(error.errno)}",
             "remove there what nobody needs, or make it larger (docker run --shm-size)",
         ) from None
