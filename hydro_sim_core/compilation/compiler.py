@@ -29,6 +29,7 @@ from hydro_sim_core.compilation import side_by_side
 from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.dependencies import dependencies, reached_by
 from hydro_sim_core.compilation.machine_code import bind
+from hydro_sim_core.compilation.numba_instructions import SYSTEM
 from hydro_sim_core.compilation.numba_types import STATUS, c_function_type, from_c, signature_of
 
 if TYPE_CHECKING:
@@ -325,10 +326,10 @@ def _translated(entry: Entry, target: Target) -> Any:
 
 def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
     """Refuse code that calls symbols which do not exist in the loading process, above all of Numba's runtime."""
-    known = {called.symbol for called in dependencies(entry).entries}
+    known = {called.symbol for called in dependencies(entry).entries} | _C_LIBRARY | SYSTEM
     for value in (*module.functions, *module.global_variables):
         name = value.name
-        if value.is_declaration and not (name in known or name in _C_LIBRARY or name.startswith("llvm.")):
+        if value.is_declaration and not (name in known or name.startswith("llvm.")):
             raise TypeError(f"needs {name}: kernels may neither allocate nor raise exceptions")
 
 

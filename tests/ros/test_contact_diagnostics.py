@@ -43,9 +43,12 @@ def status():
             ),
             failure=None,
             paused=True,
+            steps_in_loop=0,
+            states_lost=0,
         )
         link = SimpleNamespace(reports=dict, unheard_publishers=list)
-        Diagnostics(node, runner, Parameters(), Rejections(None), link, {})
+        priority = SimpleNamespace(scheduling="", refused=[])
+        Diagnostics(node, runner, Parameters(), Rejections(None), link, {}, priority)
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()
         (found,) = [s for s in sent[-1].status if s.name == f"node: {part}"]

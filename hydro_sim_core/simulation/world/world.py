@@ -36,7 +36,7 @@ from hydro_sim_core.simulation.assembly.mending import mended
 from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
-from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
+from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, Stepper, stepper_of
 from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
 from hydro_sim_core.simulation.world.commands import WorldCommands
@@ -202,6 +202,25 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
             self._keep_failed_step()
             if is_told:
                 self._drives.end_time_step()
+
+    @property
+    def takes_whole_steps(self) -> bool:
+        """Whether every step is one compiled call unless that fails, rather than many under error control."""
+        return type(self._stepper) is FixedSteps
+
+    def begin_stretch(self) -> int:
+        """Begin to take steps without this class; return how many may be taken until it has a word to say."""
+        self._script.apply(self.time, self._drives)
+        return self._script.steps_until_change(self.time, self.time_step)
+
+    def end_stretch(self, before: tuple[Array, Array], loads: StepLoads) -> None:
+        """Take notice that such steps were taken.
+
+        Args:
+            before: Coordinates (nq,) and velocities (nv,) at the begin of the last of them.
+            loads: What pushed links then, see ``loads_of_next_step``.
+        """
+        self._before, self._loads_before = before, loads
 
     def _keep_failed_step(self) -> None:
         if self._failed_step is None and self._stepper.failed is not None:
