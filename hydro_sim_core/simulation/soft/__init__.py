@@ -1,0 +1,5 @@
+"""Bodies under Beker's smooth contact as functions of arrays: dynamics, steps and rollouts with derivatives."""
+
+from hydro_sim_core.simulation.soft.system import SoftPair, SoftSystem
+
+__all__ = ["SoftPair", "SoftSystem"]
