@@ -48,8 +48,8 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
     Returns:
         DONE; or NOT_FINITE, and the state is that of the last good step. The patches are those of the last step.
 
-    Reads state: q, step, v.
-    Writes state: q, step, v, v_previous.
+    Reads memory: change, slope; soft: stages; machine.state: q, step, v.
+    Writes memory: change, mean, y; machine.state: q, step, v, v_previous.
     """
     model, state = machine.model, machine.state
     nq, nv = state.q.shape[0], state.v.shape[0]
@@ -91,8 +91,8 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
 def _evaluate(machine, soft, memory, dt, share, is_shown):
     """Write the time derivative at ``memory.y`` to ``memory.slope`` and add its contacts' wrenches to the mean.
 
-    Reads scratch: S; scratch.tree: F_WB, V_WB.
-    Writes scratch.tree: F_WB.
+    Reads memory: slope, y; machine.scratch: S; machine.scratch.tree: V_WB.
+    Writes memory: slope; machine.scratch.patches: first_face, num; machine.scratch.tree: F_WB, V_WB.
     """
     model, scratch, y = machine.model, machine.scratch, memory.y
     nq = machine.state.q.shape[0]
@@ -114,8 +114,9 @@ def _evaluate(machine, soft, memory, dt, share, is_shown):
 def _press(model, soft, scratch, memory, pair, share, is_shown):
     """Press the bodies of a pair (``scratch.tree.F_WB``, about the origin), and show the contact if asked.
 
-    Reads model: geometry_body, pairs; scratch: R_BA, R_WG, p_BA, p_WG; scratch.tree: F_WB, V_WB.
-    Writes scratch.tree: F_WB.
+    Reads memory: R_BA, mean, no_jacobian, p_BA, twist, wrench; model: geometry_body, pairs; scratch: R_WG, p_WG; soft:
+    counts, parameters, planes; scratch.tree: F_WB, V_WB.
+    Writes memory: R_BA, mean, no_jacobian, p_BA, twist, wrench; scratch.tree: F_WB.
     """
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     body_a, body_b = model.geometry_body[a], model.geometry_body[b]
@@ -182,8 +183,9 @@ def _set_twist(V_WB, body_a, body_b, R, p, twist):
 def _show(soft, scratch, memory, pair, a, b):
     """Add the patch of a pair: the cells of the points that press, each with its share of the force as pressure.
 
-    Reads scratch: R_WG, p_WG; scratch.faces: num_vertices; scratch.patches: first_face, num.
-    Writes scratch.patches: R_WG, first_face, num, p_GR, p_WG, pair.
+    Reads scratch: R_WG, p_WG; soft: areas, counts, planes; memory.pair: force, planes, weight; scratch.patches:
+    first_face, num.
+    Writes memory: mean; scratch.patches: R_WG, dropped_force, first_face, is_recovered, num, p_GR, p_WG, pair.
     """
     patches = scratch.patches
     p = patches.num[0]
@@ -255,7 +257,7 @@ def _write_cell(faces, slot, x, y, z, n, area, push):
 def _tell_wrenches(model, scratch, memory):
     """Write the mean wrenches of the last step to the patches, about their reference points.
 
-    Reads scratch.patches: num, p_WG, pair.
+    Reads memory: mean; scratch.patches: num, p_WG, pair.
     Writes scratch.patches: normal_force, wrench.
     """
     patches = scratch.patches
