@@ -71,4 +71,6 @@ class SoftSettings(Section):
         0.1,
         description="Width of the corners of the damping factor; 0 is the paper's, whose second derivative jumps.",
     )
-    pairs: tuple[SoftPairSettings, ...] = Field((), description="Pairs of links with parameters of their own.")
+    pairs: tuple[SoftPairSettings, ...] = Field(
+        (), description="Pairs of links with parameters of their own."
+    )

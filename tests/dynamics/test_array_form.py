@@ -4,24 +4,24 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from hydro_sim_core import InputError
+from hydro_sim_core import InputError, load_urdf
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics import array_form as form
 from hydro_sim_core.dynamics.kinematics import coordinate_rates, integrate_positions
-from hydro_sim_core import load_urdf
 
 URDF = """<robot name="all"><link name="base"/>
 {links}
-<joint name="a" type="floating"><parent link="base"/><child link="l0"/><origin xyz="0.1 0 0.2" rpy="0.1 0.2 0.3"/></joint>
+<joint name="a" type="floating"><parent link="base"/><child link="l0"/>
+  <origin xyz="0.1 0 0.2" rpy="0.1 0.2 0.3"/></joint>
 <joint name="b" type="revolute"><parent link="l0"/><child link="l1"/><origin xyz="0 0.3 0.2" rpy="0.5 0 1"/>
   <axis xyz="0.6 0 0.8"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
 <joint name="c" type="prismatic"><parent link="l1"/><child link="l2"/><axis xyz="0 1 0"/>
   <limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
 <joint name="d" type="planar"><parent link="l0"/><child link="l3"/><axis xyz="0 0.6 0.8"/></joint>
 <joint name="e" type="universal"><parent link="l3"/><child link="l4"/><origin xyz="0.2 0 0" rpy="0 1 0"/></joint>
-<joint name="f" type="revolute"><parent link="l4"/><child link="l5"/><axis xyz="0 0 1"/><mimic joint="b" multiplier="-0.7"
-  offset="0.2"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
+<joint name="f" type="revolute"><parent link="l4"/><child link="l5"/><axis xyz="0 0 1"/>
+  <mimic joint="b" multiplier="-0.7" offset="0.2"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
 </robot>"""
 LINK = """<link name="l{i}"><inertial><origin xyz="0.1 {y} -0.05" rpy="0.3 0 0.1"/><mass value="{m}"/>
 <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0.001" ixz="-0.002" iyz="0.003"/></inertial></link>"""
@@ -52,7 +52,9 @@ def test_mass_matrix_and_bias_forces(tree, states):
             X_WB = kernels.body_pose(body)
             np.testing.assert_allclose(posed.R_WB[body], X_WB[:3, :3], atol=1e-14)
             np.testing.assert_allclose(posed.p_WB[body], X_WB[:3, 3], atol=1e-14)
-            np.testing.assert_allclose(posed.jacobians[body] @ v, kernels.body_velocities(v)[body], atol=1e-13)
+            np.testing.assert_allclose(
+                posed.jacobians[body] @ v, kernels.body_velocities(v)[body], atol=1e-13
+            )
 
 
 def test_rates_and_integration(tree, states):

@@ -8,7 +8,7 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from hydro_sim_core import InputError, geometry
+from hydro_sim_core import InputError, geometry, load_urdf
 from hydro_sim_core.contact.soft_distance import (
     OrientedCloud,
     SoftContactModel,
@@ -17,7 +17,6 @@ from hydro_sim_core.contact.soft_distance import (
 )
 from hydro_sim_core.contact.soft_distance import cloud as cloud_module
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core import load_urdf
 from hydro_sim_core.simulation.soft import SoftPair, SoftSystem
 from support.contact_models.clouds import sphere_cloud
 
@@ -253,7 +252,9 @@ def test_vmap_over_states_efforts_and_shapes(system, state, jax):
     for row in range(3):
         box = system.clouds[2]
         one = system.with_clouds([*system.clouds[:2], OrientedCloud(sizes[row] * box.points, box.normals)])
-        np.testing.assert_allclose(found[row], one.forward(lifted[row], v, efforts[row]), rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            found[row], one.forward(lifted[row], v, efforts[row]), rtol=1e-10, atol=1e-10
+        )
     slopes = jax.jit(jax.vmap(jax.jacfwd(accelerate, argnums=2)))(lifted, efforts, sizes)
     assert np.abs(slopes).max() > 1.0
 

@@ -70,7 +70,7 @@ def make_pair_memory(count: int) -> PairMemory:
 
 @kernel
 def exponential(x):
-    """``exp(x)`` for x <= 0 within 2e-14 of itself, and ``e^-40`` below; without a branch, for loops to be vectorised."""
+    """``exp(x)`` for x in [-40, 0] within 2e-14 of itself; without a branch, for loops to be vectorised."""
     y = max(x, _LEAST) * 0.015625
     # The series of exp(x / 64) to the fifteenth power of it, whose rest is below round-off; then its 64th power.
     e = _C12 + y * (_C13 + y * (_C14 + y * _C15))
@@ -152,7 +152,11 @@ def _press(planes, count, x, y, z, a, b, c, parameters, derive, memory):
     sums, height, weight = memory.sums, memory.height, memory.plane_weight
     sums[:] = 0.0
     mu, slip = parameters[MU], parameters[STICTION_VELOCITY]
-    speed, epsilon3, scale = parameters[DISSIPATION_VELOCITY], parameters[EPSILON3], 2.0 / parameters[EPSILON1]
+    speed, epsilon3, scale = (
+        parameters[DISSIPATION_VELOCITY],
+        parameters[EPSILON3],
+        2.0 / parameters[EPSILON1],
+    )
     total, mean = 0.0, 0.0
     c0 = c1 = c2 = 0.0
     for i in range(count):
@@ -189,7 +193,12 @@ def _press(planes, count, x, y, z, a, b, c, parameters, derive, memory):
         curl = s * normal * drag / (root * root)
         rub = s * normal * drag
         for r in range(3):
-            u, f, n, t = _pick(r, u0, u1, u2), _pick(r, f0, f1, f2), _pick(r, n0, n1, n2), _pick(r, t0, t1, t2)
+            u, f, n, t = (
+                _pick(r, u0, u1, u2),
+                _pick(r, f0, f1, f2),
+                _pick(r, n0, n1, n2),
+                _pick(r, t0, t1, t2),
+            )
             k = _BY_POINT + 3 * r
             along, away = by_height * u, s * scale * f
             sums[k] += along * n0 + away * p0

@@ -1,8 +1,8 @@
 """A few contact points out of the separation field of two clouds: soft selection of the K largest weights.
 
-Equations 12 and 13 of Beker 2025. The selection is the optimal transport, with an entropy, of the weights to K places in
-order and one for all that is left over (Xie et al. 2020, "sorted top-k"). A fixed number of Sinkhorn iterations makes it
-a function of array operations alone, as smooth as these.
+Equations 12 and 13 of Beker 2025. The selection is the optimal transport, with an entropy, of the weights to K places
+in order and one for all that is left over (Xie 2020, "sorted top-k"). A fixed number of Sinkhorn iterations makes it a
+function of array operations alone, as smooth as these.
 """
 
 from __future__ import annotations

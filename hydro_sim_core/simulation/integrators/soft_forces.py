@@ -213,7 +213,9 @@ def _show(soft, scratch, memory, pair, a, b):
             n0, n1, n2 = n0 + push * n[0], n1 + push * n[1], n2 + push * n[2]
             is_large = own.weight[row, f] > _SHOWN * most and push > 0.0
             if is_large and slot < scratch.faces.num_vertices.shape[0]:
-                _write_cell(scratch.faces, slot, planes[0, f], planes[1, f], planes[2, f], n, soft.areas[g, f], push)
+                _write_cell(
+                    scratch.faces, slot, planes[0, f], planes[1, f], planes[2, f], n, soft.areas[g, f], push
+                )
                 slot += 1
     for i in range(3):
         R = scratch.R_WG[b]

@@ -13,8 +13,8 @@ from hydro_sim_core.simulation.world import World
 def soft_system(world: World) -> SoftSystem:
     """The same bodies, clouds and pairs as functions of NumPy arrays.
 
-    Its steps are those of the World without drives, stops and Coulomb friction of joints, and without loads: the efforts
-    of all these belong to ``tau``.
+    Its steps are those of the World without drives, stops and Coulomb friction of joints, and without loads: the
+    efforts of all these belong to ``tau``.
 
     Raises:
         InputError: The World's scene does not say ``solver: {model: soft}``.

@@ -112,7 +112,9 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
         self._q0 = self._built.q0
-        self._machine = Machine(self._built.model, solver, self._drives.arrays, self._q0, _soft_pairs(scene, self._built))
+        self._machine = Machine(
+            self._built.model, solver, self._drives.arrays, self._q0, _soft_pairs(scene, self._built)
+        )
         self._start()
         self._sensors = {
             sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in scene.sensors
