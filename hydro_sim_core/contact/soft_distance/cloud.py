@@ -118,7 +118,7 @@ class OrientedCloud:
 
     def as_arrays_of(self, namespace: Any) -> OrientedCloud:
         """The cloud with arrays of another library, such as ``jax.numpy``."""
-        arrays = {
+        arrays: dict[str, Any] = {
             name: None if getattr(self, name) is None else namespace.asarray(getattr(self, name))
             for name in ("points", "normals", "areas", "vertices")
         }

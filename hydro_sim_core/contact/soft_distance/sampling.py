@@ -58,12 +58,14 @@ def cloud_of_mesh(vertices: ArrayLike, triangles: ArrayLike, count: int) -> Orie
     points, area, of_triangle = _samples(
         corners, side / _SAMPLES_A_SIDE, max(_MOST_A_CELL * count, _FEW_SAMPLES)
     )
-    counts = _shares(np.bincount(region[of_triangle], weights=area), count)
+    of_regions = np.asarray(np.bincount(region[of_triangle], weights=area), dtype=float)
+    counts = _shares(of_regions, count)
     parts = []
     for number, wanted in enumerate(counts.tolist()):
         rows = np.flatnonzero(region[of_triangle] == number)
         parts.append(_cells(points[rows], normals[of_triangle[rows]], area[rows], wanted, side))
-    return OrientedCloud(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    places, directions, areas = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return OrientedCloud(places, directions, areas)
 
 
 def cloud_of_geometry(geometry: Geometry, count: int) -> OrientedCloud:
@@ -196,7 +198,7 @@ def _spread(features: Floats, count: int) -> Ints:
 def _means(points: Floats, normals: Floats, area: Floats, cell: Ints) -> tuple[Floats, Floats, Floats]:
     """Mean position, mean unit normal and area of every cell that has samples."""
     _, cell = np.unique(cell, return_inverse=True)
-    total = np.bincount(cell, area)
+    total = np.asarray(np.bincount(cell, area), dtype=float)
     place = np.column_stack([np.bincount(cell, area * x) for x in points.T]) / total[:, None]
     normal = np.column_stack([np.bincount(cell, area * x) for x in normals.T])
     return place, normal / np.sqrt(np.square(normal).sum(axis=1))[:, None], total
