@@ -214,26 +214,34 @@ def test_second_derivatives_are_continuous_where_the_papers_damping_has_a_kink(j
 
 
 @pytest.mark.parametrize("scheme", ["euler", pytest.param("rk4", marks=pytest.mark.long)])
-def test_gradients_and_hessians_of_a_step_and_a_rollout(system, state, jax, scheme):
-    twin, count, steps = system.as_arrays_of(jax.numpy), len(state[0]), 2
-    goal = np.array([0.2, 0.1, 0.35])
-
-    def cost(u):
-        qs, vs = twin.rollout(*map(jax.numpy.asarray, state), u.reshape(steps, 8), DT, scheme)
-        miss = qs[-1][5:8] - goal
-        return miss @ miss + 1e-3 * vs[-1] @ vs[-1]
+def test_gradients_of_a_step_are_those_of_central_differences(system, state, jax, scheme):
+    twin, count = system.as_arrays_of(jax.numpy), len(state[0])
 
     def stepped(x):
         return jax.numpy.concatenate(twin.step(x[:count], x[count:], jax.numpy.zeros(8), DT, scheme))
 
     x = np.concatenate(state)
     close(jax.jit(jax.jacfwd(stepped))(x), central(jax.jit(stepped), x, 1e-5))
-    u = 0.1 * np.random.default_rng(4).standard_normal(steps * 8)
-    slope = jax.jit(jax.grad(cost))
+
+
+def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(system, state, jax):
+    """Of a cost by three numbers that scale the efforts of a few steps."""
+    twin, steps = system.as_arrays_of(jax.numpy), 3
+    goal, start = np.array([0.2, 0.1, 0.35]), tuple(map(jax.numpy.asarray, state))
+    directions = np.random.default_rng(4).standard_normal((3, steps * 8)).reshape(3, steps, 8)
+
+    def cost(u):
+        qs, vs = twin.rollout(*start, jax.numpy.tensordot(u, directions, axes=1), DT, "euler")
+        miss = qs[-1][5:8] - goal
+        return miss @ miss + 1e-3 * vs[-1] @ vs[-1]
+
+    u = np.array([0.3, -0.5, 0.4])
+    slope = jax.jit(jax.jacfwd(cost))
     close(slope(u), central(jax.jit(cost), u, 1e-3))
-    hessian = jax.jit(jax.hessian(cost))(u)
+    hessian = np.asarray(jax.jit(jax.jacfwd(jax.jacfwd(cost)))(u))
     close(hessian, central(slope, u, 1e-3))
     np.testing.assert_allclose(hessian, hessian.T, atol=1e-12 * np.abs(hessian).max())
+    np.testing.assert_allclose(jax.jit(jax.grad(cost))(u), slope(u), rtol=1e-10)
 
 
 def test_vmap_over_states_efforts_and_shapes(system, state, jax):
