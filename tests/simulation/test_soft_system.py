@@ -224,6 +224,7 @@ def test_gradients_of_a_step_are_those_of_central_differences(system, state, jax
     close(jax.jit(jax.jacfwd(stepped))(x), central(jax.jit(stepped), x, 1e-5))
 
 
+@pytest.mark.long
 def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(system, state, jax):
     """Of a cost by three numbers that scale the efforts of a few steps."""
     twin, steps = system.as_arrays_of(jax.numpy), 3
