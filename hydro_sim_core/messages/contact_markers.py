@@ -111,8 +111,8 @@ class ContactMarkers:
         for pair, alike in touching.items():
             if points := [patch.centroid for patch in alike if patch.law == EQUIVALENT_POINT]:
                 markers += self._point_markers(pair, np.array(points), join_faces(surfaces[pair]))
-            if points := [patch for patch in alike if patch.law == SOFT_MINIMUM]:
-                markers.append(self._weight_marker(pair, points))
+            if soft := [patch for patch in alike if patch.law == SOFT_MINIMUM]:
+                markers.append(self._weight_marker(pair, soft))
         markers += self._arrows.markers(list(touching.items()))
         ended = self._ended({(marker.ns, marker.id, marker.type) for marker in markers})
         return encode_marker_array([*markers, *ended, *self._legend], self._frame_id, stamp)
