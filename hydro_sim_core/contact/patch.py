@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
-from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD, SOFT_MINIMUM
 from hydro_sim_core.contact.moments import moments_within
 from hydro_sim_core.contact.poses import as_array, as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
@@ -167,8 +167,9 @@ class ContactPatch:
         found = patch_quality(self.faces, self.dropped_force, self.overlaps_without_faces)
         if not self.at_centroids:
             found = replace(found, moment_error=0.0)
-        # The force at an equivalent point is what motion asks for, and its faces only show the patch.
-        return replace(found, force_error=0.0) if self.law == EQUIVALENT_POINT else found
+        # The force at an equivalent point is what motion asks for, that of clouds is a sum over points: faces only show
+        # the patch.
+        return replace(found, force_error=0.0) if self.law in (EQUIVALENT_POINT, SOFT_MINIMUM) else found
 
     def moment_on_b(self, point: ArrayLike) -> Array:
         """Moment of the contact forces on B about ``point`` (3,) m, in N m.

@@ -16,6 +16,8 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import is_reference, load_plugins
 
 Damping = Literal["hunt_crossley", "linear"]
+#: Name of the integrator with smooth contact, which has settings of its own.
+SOFT = "soft"
 
 
 class _Row(Protocol):
@@ -194,6 +196,14 @@ _INTEGRATORS = (
         "accelerations by an implicit Runge-Kutta method, slow and accurate",
         "hydro_sim_core.simulation.integrators.continuous:ContinuousSteps",
         accuracy="allowed",
+        law="coulomb",
+        has_points=False,
+    ),
+    Integrator(
+        SOFT,
+        "accelerations under smooth contact between point clouds, explicit, for derivatives and plans",
+        "hydro_sim_core.simulation.integrators.soft:SoftSteps",
+        accuracy="refused",
         law="coulomb",
         has_points=False,
     ),

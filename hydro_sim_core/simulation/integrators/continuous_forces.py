@@ -91,18 +91,23 @@ def state_derivative(
 
 @kernel
 def _place(model, state, scratch, dt, y):
-    """Evaluate poses, mass matrix and contact faces at the coordinates; return the number of faces.
+    """Evaluate poses, mass matrix and contact faces at the coordinates; return the number of faces."""
+    place_bodies(model, scratch, y[: state.q.shape[0]])
+    return find_patches(model, state, scratch)
+
+
+@kernel
+def place_bodies(model, scratch, q):
+    """Evaluate poses, mass matrix and poses of geometries at coordinates (nq,).
 
     Reads scratch: M, R_WB, S, gravity, p_WB; model.forest: prescribed.
     Writes scratch: M, R_WB, S, gravity, p_WB.
     """
-    q = y[: state.q.shape[0]]
     forward_kinematics(model.tree, q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
     _hold_prescribed(model.forest.prescribed, scratch.M)
     place_geometries(model, scratch)
-    return find_patches(model, state, scratch)
 
 
 @kernel
@@ -116,11 +121,21 @@ def _hold_prescribed(prescribed, M):
 
 @kernel
 def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
-    """Write the derivative at the poses and faces in ``scratch`` to ``dy``.
+    """Write the derivative at the poses and faces in ``scratch`` to ``dy``."""
+    nq = state.q.shape[0]
+    v, acceleration = y[nq:], dy[nq:]
+    apply_efforts(model, state, drives, loads, scratch, dt, y, dy)
+    _press_patches(model, scratch, v)
+    add_body_wrenches(model.tree, scratch, acceleration)
+    solve_accelerations(model, scratch, acceleration)
 
-    Reads scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping,
-    spring_stiffness; scratch.problem.islands: envelope.
-    Writes scratch: bias, effort, factor; scratch.problem.islands: envelope.
+
+@kernel
+def apply_efforts(model, state, drives, loads, scratch, dt, y, dy):
+    """Write the rates of the coordinates and all forces but those of contact to ``dy``.
+
+    Reads scratch: R_WB, S, applied, bias, p_WB; model.tree: damping, spring_stiffness.
+    Writes scratch: bias, effort.
     """
     nq, nv = state.q.shape[0], state.v.shape[0]
     q, v, acceleration = y[:nq], y[nq:], dy[nq:]
@@ -139,8 +154,16 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
         apply_pulls(model, loads, scratch, v, 0.0)
         for i in range(nv):
             acceleration[i] += scratch.applied[i]
-    _press_patches(model, scratch, v)
-    add_body_wrenches(model.tree, scratch, acceleration)
+
+
+@kernel
+def solve_accelerations(model, scratch, acceleration):
+    """Turn generalised forces (nv,) into accelerations; NaN where the mass matrix cannot be inverted.
+
+    Reads scratch: M, factor; model.forest: prescribed; scratch.problem.islands: envelope.
+    Writes scratch: factor; scratch.problem.islands: envelope.
+    """
+    nv = acceleration.shape[0]
     for k in range(model.forest.prescribed.shape[0]):
         acceleration[model.forest.prescribed[k]] = 0.0
     factor, envelope = scratch.factor, scratch.problem.islands.envelope

@@ -26,6 +26,7 @@ from hydro_sim_core.simulation.stepping.model import (
     make_state,
     overwrite,
 )
+from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.stepping.step import NO_ROOM, advance
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.solve import solver_entry
@@ -49,10 +50,19 @@ class Machine:
         scratch: Memory of the step; replaced by a larger one when a step finds more contact faces.
         handle: Handle of all five for compiled steps.
         solve: Solver of a step's problem, see ``solvers.solver_entry``; None without convex steps.
+        soft: Clouds and parameters of smooth contact; None without it.
     """
 
-    def __init__(self, model: Model, solver: tuple[str, str] | None, drives: Drives, q: np.ndarray) -> None:
+    def __init__(
+        self,
+        model: Model,
+        solver: tuple[str, str] | None,
+        drives: Drives,
+        q: np.ndarray,
+        soft: SoftPairs | None = None,
+    ) -> None:
         self.model = model
+        self.soft = soft
         self._model_handle = Handle(model)
         self.drives = drives
         self.loads = make_loads(len(model.link_body))

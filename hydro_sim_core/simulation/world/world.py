@@ -35,10 +35,12 @@ from hydro_sim_core.simulation.assembly.drive_gains import described_drives
 from hydro_sim_core.simulation.assembly.mending import mended
 from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
+from hydro_sim_core.simulation.assembly.soft_pairs import soft_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
 from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, Stepper, stepper_of
 from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
+from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.drives import DriveBank
 from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, WorldJointWrenches
@@ -112,7 +114,9 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
         self._q0 = self._built.q0
-        self._machine = Machine(self._built.model, solver, self._drives.arrays, self._q0)
+        self._machine = Machine(
+            self._built.model, solver, self._drives.arrays, self._q0, _soft_pairs(scene, self._built)
+        )
         self._start()
         self._sensors = {
             sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in scene.sensors
@@ -446,6 +450,14 @@ def _build(scene: LoadedScene, like: World | None) -> BuiltModel:
         compensated_coordinates(spec, scene.robots),
         like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
     )
+
+
+def _soft_pairs(scene: LoadedScene, built: BuiltModel) -> SoftPairs | None:
+    """Clouds and parameters of smooth contact; None where another law holds."""
+    settings, model = scene.spec.solver.soft_contact, built.model
+    if settings is None:
+        return None
+    return soft_pairs(built.colliders, model.pairs, model.pair_friction, settings, scene.source)
 
 
 def _refuse_others(scene: object, like: object) -> None:
