@@ -193,32 +193,65 @@ def _press(planes, count, x, y, z, a, b, c, parameters, derive, memory):
         sums[_SLOPE + 2] += s * (n2 + scale * h * p2)
         by_height = -s * parameters[STIFFNESS] * push_slope * damping
         by_speed = s * spring * damping_slope / speed
-        curl = s * normal * drag / (root * root)
-        rub = s * normal * drag
-        for r in range(3):
-            u, f, n, t = (
-                _pick(r, u0, u1, u2),
-                _pick(r, f0, f1, f2),
-                _pick(r, n0, n1, n2),
-                _pick(r, t0, t1, t2),
-            )
-            k = _BY_POINT + 3 * r
-            along, away = by_height * u, s * scale * f
-            sums[k] += along * n0 + away * p0
-            sums[k + 1] += along * n1 + away * p1
-            sums[k + 2] += along * n2 + away * p2
-            k = _BY_VELOCITY + 3 * r
-            along = by_speed * u + rub * n
-            sums[k] += along * n0 + curl * t * t0
-            sums[k + 1] += along * n1 + curl * t * t1
-            sums[k + 2] += along * n2 + curl * t * t2
-            sums[k + r] -= rub
+        curl, rub = s * normal * drag / (root * root), s * normal * drag
+        u, f, n, t, p = (u0, u1, u2), (f0, f1, f2), (n0, n1, n2), (t0, t1, t2), (p0, p1, p2)
+        _add_slopes(sums, s * scale, by_height, by_speed, curl, rub, u, f, n, t, p)
+    _divide(sums, total, mean, scale, (c0, c1, c2), derive)
+
+
+@kernel(inline=True)
+def _add_slopes(sums, away, by_height, by_speed, curl, rub, u, f, n, t, p):
+    """Add what one plane contributes to the derivatives of the force by point and velocity.
+
+    Args:
+        sums: ``memory.sums``.
+        away: Fall of the plane's weight a metre of the point's distance, 1/m, times the weight.
+        by_height: Derivative of the force along ``u`` by the height, N/m.
+        by_speed: The same by the normal velocity, N s/m.
+        curl: Derivative of friction by the direction of sliding, N s^3/m^3.
+        rub: Friction a unit of sliding velocity, N s/m.
+        u: Direction of the force, not of unit length.
+        f: The force, N.
+        n: Normal.
+        t: Sliding velocity, m/s.
+        p: The plane's point from the point, m.
+    """
+    n0, n1, n2 = n
+    t0, t1, t2 = t
+    p0, p1, p2 = p
+    for r in range(3):
+        u_r, n_r, t_r = _pick(r, u[0], u[1], u[2]), _pick(r, n0, n1, n2), _pick(r, t0, t1, t2)
+        k = _BY_POINT + 3 * r
+        along, apart = by_height * u_r, away * _pick(r, f[0], f[1], f[2])
+        sums[k] += along * n0 + apart * p0
+        sums[k + 1] += along * n1 + apart * p1
+        sums[k + 2] += along * n2 + apart * p2
+        k = _BY_VELOCITY + 3 * r
+        along = by_speed * u_r + rub * n_r
+        sums[k] += along * n0 + curl * t_r * t0
+        sums[k + 1] += along * n1 + curl * t_r * t1
+        sums[k + 2] += along * n2 + curl * t_r * t2
+        sums[k + r] -= rub
+
+
+@kernel
+def _divide(sums, total, mean, scale, c, derive):
+    """Divide weighted sums by the sum of the weights; of derivatives take what the change of that sum makes.
+
+    Args:
+        sums: ``memory.sums``.
+        total: Sum of the weights.
+        mean: Weighted sum of the heights, m.
+        scale: 2 / epsilon_1, 1/m^2.
+        c: Weighted sum of the planes' points from the point, m.
+        derive: Whether there are derivatives.
+    """
     for k in range(NUM_SUMS):
         sums[k] /= total
     if derive:
         mean /= total
         for k in range(3):
-            centre = scale * _pick(k, c0, c1, c2) / total
+            centre = scale * _pick(k, c[0], c[1], c[2]) / total
             sums[_SLOPE + k] -= mean * centre
             for r in range(3):
                 sums[_BY_POINT + 3 * r + k] -= sums[_FORCE + r] * centre
@@ -258,6 +291,23 @@ def _place(planes, count, R, p, memory):
 
 
 @kernel
+def _weigh_points(count_b, count_a, least, epsilon2, memory):
+    """Write the weights of the points of B and A by their separations, relative to the ``least``, m; return their sum.
+
+    Reads memory: separation.
+    Writes memory: weight.
+    """
+    total = 0.0
+    for row in range(2):
+        for f in range(count_b if row == 0 else count_a):
+            exponent = (least - memory.separation[row, f]) / epsilon2
+            one = exponential(exponent) if exponent > _LEAST else 0.0
+            memory.weight[row, f] = one
+            total += one
+    return total
+
+
+@kernel
 def press_pair(
     planes_a,
     planes_b,
@@ -290,7 +340,7 @@ def press_pair(
     Returns:
         The separation: least of all soft distances, m.
 
-    Reads memory: planes, products, separation, weight.
+    Reads memory: planes, products, weight.
     Writes memory: products, weight.
     """
     derive = jacobian.shape[0] > 0
@@ -301,13 +351,7 @@ def press_pair(
         _separations(planes_b, counts_b[1], placed, counts_a[0], epsilon1, 0, memory),
         _separations(placed, counts_a[1], planes_b, counts_b[0], epsilon1, 1, memory),
     )
-    total = 0.0
-    for row in range(2):
-        for f in range(counts_b[1] if row == 0 else counts_a[1]):
-            exponent = (least - memory.separation[row, f]) / parameters[EPSILON2]
-            one = exponential(exponent) if exponent > _LEAST else 0.0
-            memory.weight[row, f] = one
-            total += one
+    total = _weigh_points(counts_b[1], counts_a[1], least, parameters[EPSILON2], memory)
     memory.products[:] = 0.0
     if derive:
         jacobian[:] = 0.0

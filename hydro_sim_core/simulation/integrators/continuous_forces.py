@@ -290,27 +290,21 @@ def _press_faces(model, scratch, p, twist):
             x1 = c1 + (weight_a * a1 + weight_b * b1) / mean
             x2 = c2 + (weight_a * a2 + weight_b * b2) / mean
             v0, v1, v2 = u0 + w1 * x2 - w2 * x1, u1 + w2 * x0 - w0 * x2, u2 + w0 * x1 - w1 * x0
-            normal, h0, h1, h2 = _force_at(
-                v0,
-                v1,
-                v2,
-                n0,
-                n1,
-                n2,
-                mean * area,
-                relaxation * slope * pressed * area,
-                dissipation,
-                mu,
-                slip,
-            )
+            elastic, resistance = mean * area, relaxation * slope * pressed * area
+            normal, h0, h1, h2 = _force_at(v0, v1, v2, n0, n1, n2, elastic, resistance, dissipation, mu, slip)
             m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
             f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2
             s0, s1, s2 = s0 + normal * n0, s1 + normal * n1, s2 + normal * n2
-    wrench, normal_force, R = patches.wrench[p], patches.normal_force[p], patches.R_WG[p]
+    _turn(patches.R_WG[p], m0, m1, m2, patches.wrench[p, :3])
+    _turn(patches.R_WG[p], f0, f1, f2, patches.wrench[p, 3:])
+    _turn(patches.R_WG[p], s0, s1, s2, patches.normal_force[p])
+
+
+@kernel(inline=True)
+def _turn(R, x, y, z, out):
+    """Write R (x, y, z) to ``out`` (3,)."""
     for i in range(3):
-        wrench[i] = R[i, 0] * m0 + R[i, 1] * m1 + R[i, 2] * m2
-        wrench[3 + i] = R[i, 0] * f0 + R[i, 1] * f1 + R[i, 2] * f2
-        normal_force[i] = R[i, 0] * s0 + R[i, 1] * s1 + R[i, 2] * s2
+        out[i] = R[i, 0] * x + R[i, 1] * y + R[i, 2] * z
 
 
 class PressedPart(NamedTuple):
