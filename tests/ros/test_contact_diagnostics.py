@@ -159,6 +159,7 @@ def test_laws_of_pairs_are_counted_and_silent_ones_named(status):
         "pairs with pressure field": "2",
         "pairs with rigid skin": "1",
         "pairs with equivalent point": "1",
+        "pairs with soft minimum": "0",
         "silent pairs": "2",
         "names of silent pairs": "box and lamp, pad and lamp",
     }

@@ -196,7 +196,8 @@ def test_settings_that_are_none_are_told(settings, told):
 
 def test_settings_that_are_given_one_after_the_other_stay():
     task = find_task("slip_control", {"pitch": -0.3})
-    assert task.told({"feedback": "membrane"}).settings == {"pitch": -0.3, "feedback": "membrane"}
+    told = task.told({"feedback": "membrane"}).settings
+    assert told == {"pitch": -0.3, "feedback": "membrane", "depth_noise": 0.0}
 
 
 # --- draws

@@ -30,6 +30,12 @@ def moment_of_pressure(patch: ContactPatch, point: object) -> np.ndarray:
     return np.where(faces.pressures[face] > 0.0, areas / 3.0, 0.0) @ moments
 
 
+def moment_at_centroids(patch: ContactPatch, point: object = (0.0, 0.0, 0.0)) -> np.ndarray:
+    """Moment (3,) on B about ``point``, N m, of the faces' forces at their centroids."""
+    forces = patch.face_forces[:, None] * patch.normals
+    return np.cross(patch.centroids - np.asarray(point, dtype=float), forces).sum(axis=0)
+
+
 def open_edges(patch: ContactPatch, grid: float = 1e-9) -> int:
     """Number of polygon edges that are not shared by two faces; vertices on the same ``grid`` point, m, are one."""
     edges: Counter[frozenset[tuple[int, ...]]] = Counter()
