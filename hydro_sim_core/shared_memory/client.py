@@ -1,11 +1,11 @@
 """Client of a running simulation: sees its states and commands it within the same period, without ROS.
 
-```python
-from hydro_sim_core.shared_memory.client import connect
+::
 
-with connect("hydro_sim") as simulation:
-    print(simulation.newest().positions)
-```
+    from hydro_sim_core.shared_memory.client import connect
+
+    with connect("hydro_sim") as simulation:
+        print(simulation.newest().positions)
 
 ``docs/shared_memory.md`` shows the rest. Nothing here compiles anything.
 """
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.shared_memory.connection import Connection, SimulationEnded, TookTooLong
-from hydro_sim_core.shared_memory.controller import Controller
+from hydro_sim_core.shared_memory.controller import ChannelController
 from hydro_sim_core.shared_memory.layout import Control, Histogram, Overrun, Status
 from hydro_sim_core.shared_memory.names import SOURCE
 from hydro_sim_core.shared_memory.state import State
@@ -26,7 +26,7 @@ from hydro_sim_core.shared_memory.tables import JointRow, LinkRow, PairRow, Sens
 
 _LOW = 0xFFFFFFFF
 
-__all__ = ["Client", "Controller", "SimulationEnded", "State", "TookTooLong", "connect"]
+__all__ = ["ChannelController", "Client", "SimulationEnded", "State", "TookTooLong", "connect"]
 
 
 def connect(name: str = "hydro_sim", wait: float = 0.0) -> Client:
@@ -121,7 +121,7 @@ class Client(Connection):
 
     def controller(
         self, name: str = "", *, lock_step: bool = False, channel: int | None = None
-    ) -> Controller:
+    ) -> ChannelController:
         """Take a channel for commands.
 
         Args:
@@ -132,7 +132,7 @@ class Client(Connection):
         Raises:
             InputError: The channel, or all, are taken, or there is no such channel.
         """
-        return Controller(self, self._descriptor, self._memory, name, lock_step, channel)
+        return ChannelController(self, self._descriptor, self._memory, name, lock_step, channel)
 
     def pause(self) -> None:
         """Stand still after the present step."""

@@ -27,7 +27,7 @@ _NAME_WORDS = 4
 _TRIES, _BETWEEN_TRIES = 5, 0.01
 
 
-class Controller:
+class ChannelController:
     """A channel for commands; made by ``Client.controller``.
 
     Closing it gives its joints up, as if their commands had timed out, and leaves lock-step. A ``with`` block that ends
@@ -66,7 +66,7 @@ class Controller:
             self._lock.release()
             raise
 
-    def __enter__(self) -> Controller:
+    def __enter__(self) -> ChannelController:
         return self
 
     def __exit__(
