@@ -223,6 +223,40 @@ def test_clients_pause_step_reset_and_go_on() -> None:
     runner.stop()
 
 
+def test_a_reset_is_told_to_be_done_when_its_state_is_told() -> None:
+    """Who waits for it takes the newest state then."""
+    runner = FixedRateRunner(falling_ball(), start_paused=True)
+    control, status = runner._core.control, runner._core.status
+    done: list[int] = []
+    runner.add_listener(lambda _: done.append(int(status[Status.RESETS_DONE])))
+    runner.start()
+    control[Control.RESETS_ASKED] += 1
+    runner._core.ring()
+    wait_until(lambda: status[Status.RESETS_DONE] == 1)
+    runner.stop()
+    assert done == [0]
+
+
+def test_a_word_that_a_client_writes_while_the_one_before_is_heeded_counts() -> None:
+    """It runs on: the owner must not write the word that it follows."""
+    runner = FixedRateRunner(falling_ball(), real_time_factor=math.inf)
+    control = runner._core.control
+    heed = runner._enter_pause
+
+    def write_meanwhile(paused: bool) -> None:
+        if paused:
+            control[Control.PAUSED] = 0
+        heed(paused)
+
+    runner._enter_pause = write_meanwhile  # type: ignore[method-assign]
+    runner.start()
+    control[Control.PAUSED] = 1
+    runner._core.ring()
+    before = runner.snapshot().step
+    wait_until(lambda: runner.snapshot().step > before + 3)
+    runner.stop()
+
+
 def test_a_client_that_is_paused_may_be_heard_by_the_owner_and_back() -> None:
     """Pause is one word, whoever writes it."""
     runner = FixedRateRunner(falling_ball(), math.inf, start_paused=True)

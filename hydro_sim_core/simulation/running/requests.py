@@ -77,18 +77,30 @@ class RunnerRequests:
 
     def pause(self) -> None:
         """Pause after the current step; aborts single steps too."""
-        with self._condition:
-            self._set_paused(True)
-            self._break_off_single_steps()
-            self._rouse()
+        self._begin_or_end_pause(True)
 
     def resume(self) -> None:
         """Step at the fixed rate again; the pause does not count as lateness."""
+        self._begin_or_end_pause(False)
+
+    def _begin_or_end_pause(self, paused: bool) -> None:
         with self._condition:
-            self._set_paused(False)
-            self._failure = None
-            self._break_off_single_steps()
+            self._core.control[Control.PAUSED] = paused
+            self._enter_pause(paused)
             self._rouse()
+
+    def _follow_pause(self, wanted: bool) -> None:
+        """Pause or run on as a client has told; its word is left alone, for it may write the next one meanwhile."""
+        with self._condition:
+            if wanted is not self._paused:
+                self._enter_pause(wanted)
+                self._condition.notify_all()
+
+    def _enter_pause(self, paused: bool) -> None:
+        self._paused = paused
+        self._break_off_single_steps()
+        if not paused:
+            self._failure = None
 
     def _set_paused(self, paused: bool) -> None:
         self._paused = paused

@@ -375,19 +375,17 @@ class FixedRateRunner(RunnerRequests):
     def _attend_to_clients(self) -> None:
         """Carry out what other processes ask for in the control words."""
         control, status = self._core.control, self._core.status
-        if bool(control[Control.PAUSED]) is not self._paused:
-            (self.resume if self._paused else self.pause)()
-            control[Control.ATTEND] = 0
+        self._follow_pause(bool(control[Control.PAUSED]))
         if not self._paused:
             status[Status.STEPS_TAKEN] = control[Control.STEPS_ASKED]
         asked = int(control[Control.RESETS_ASKED])
         if asked != status[Status.RESETS_DONE]:
-            status[Status.RESETS_DONE] = asked
             self.break_off_single_steps()
             self.world.reset()
             self._failure = None
             self._begin_epoch()
             self._publish(0.0, 0)
+            status[Status.RESETS_DONE] = asked  # last: who waits for it takes the newest state then
 
     def _client_steps(self) -> int:
         """Single steps that other processes have asked for and that are not taken yet."""
