@@ -5,6 +5,7 @@
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake and MuJoCo into benchmarks/results
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
+# make gpu-check  on a machine with a GPU: agreement of batches with the processor, and their speed
 # make robots     public robots, tried one by one: ROBOTS='example-robot-data=FOLDER …' says where their files are
 # make farms      random scenes by the hundred thousand, each step checked, into benchmarks/results
 # make validation run every experiment and write docs/validation.md with their numbers and pictures
@@ -13,7 +14,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros farms robots validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros gpu-check farms robots validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -98,7 +99,12 @@ bench: $(VENV)/.test-ready
 bench-ros: export OMP_NUM_THREADS ?= 1
 bench-ros: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 bench-ros: $(VENV)/.test-ready
-	@for name in hil_jitter command_latency lock_step ros_publishing spawning; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in hil_jitter command_latency lock_step shared_memory ros_publishing spawning; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+gpu-check: export OMP_NUM_THREADS ?= 1
+gpu-check: $(VENV)/.test-ready
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/compilation/test_side_by_side.py tests/simulation/test_batches.py
+	$(BIN)/python benchmarks/gpu.py
 
 robots: export OMP_NUM_THREADS ?= 1
 robots: $(VENV)/.test-ready

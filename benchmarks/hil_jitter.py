@@ -1,6 +1,8 @@
-"""Period jitter of the node at 1 kHz on the spatula scene, beside a bare loop that only sleeps to its deadlines.
+"""Period jitter of the node at 1 kHz on the spatula scene, beside a bare loop and cyclictest.
 
-Both run at the same time on the same machine: what the machine does to one it does to the other.
+The bare loop only sleeps to its deadlines. All run at the same time on the same machine, cyclictest on the processor
+that ``--cpu`` names: what the machine does to one it does to the others. Give the node the same one behind ``--``, as
+``-p realtime_cpus:="[1]" -p realtime_priority:=80``.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from rich.console import Console
 from rich.progress import Progress, TimeElapsedColumn
 from rich.table import Table
 
+from hydro_sim_core.cli.cyclictest import CyclictestReport, start_cyclictest
 from hydro_sim_core.simulation.running.timing import PaceRecorder
 
 PERIOD = 1e-3
@@ -55,8 +58,10 @@ def start_node(duration: float, report: Path, arguments: list[str]) -> subproces
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
 
 
-def measure(duration: float, arguments: list[str]) -> dict[str, dict[str, Any]]:
-    """Run both for ``duration`` (s); the pace of each."""
+def measure(
+    duration: float, arguments: list[str], cpu: int, priority: int
+) -> tuple[dict[str, dict[str, Any]], CyclictestReport | str]:
+    """Run all for ``duration`` (s); the pace of node and bare loop, and what cyclictest measured or why it did not."""
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     with tempfile.TemporaryDirectory() as folder:
@@ -68,13 +73,14 @@ def measure(duration: float, arguments: list[str]) -> dict[str, dict[str, Any]]:
                 break
         bare = context.Process(target=bare_loop, args=(duration, results))
         bare.start()
+        finish = start_cyclictest(duration, PERIOD, cpu, priority)
         with Progress(*Progress.get_default_columns(), TimeElapsedColumn()) as progress:
             task = progress.add_task("both loops run", total=duration)
             while node.poll() is None:
                 time.sleep(0.5)
                 progress.advance(task, 0.5)
         bare.join()
-        return {"bare": results.get(), "node": json.loads(report.read_text())["pace"]}
+        return {"bare": results.get(), "node": json.loads(report.read_text())["pace"]}, finish()
 
 
 def show(console: Console, paces: dict[str, dict[str, Any]]) -> dict[str, float]:
@@ -107,10 +113,21 @@ def main() -> None:
     """Measure, print, write."""
     parser = make_parser(__doc__.splitlines()[0], "hil_jitter")
     parser.add_argument("--duration", type=float, default=600.0, help="s")
+    parser.add_argument("--cpu", type=int, default=-1, help="processor of cyclictest")
+    parser.add_argument(
+        "--priority", type=int, default=0, help="that of the node; cyclictest gets the next higher one"
+    )
     parser.add_argument("parameters", nargs="*", help="further ROS arguments of the node, after --")
     arguments = parser.parse_args()
-    paces = measure(arguments.duration, arguments.parameters)
-    found = show(Console(width=130), paces)
+    paces, cyclictest = measure(arguments.duration, arguments.parameters, arguments.cpu, arguments.priority)
+    console = Console(width=130)
+    found: dict[str, Any] = show(console, paces)
+    if isinstance(cyclictest, str):
+        console.print(cyclictest)
+    else:
+        console.print(f"cyclictest, late by: {cyclictest.latency}")
+        found["cyclictest"] = cyclictest.model_dump(mode="json", exclude={"histogram"})
+        found["jitter_p99_by_cyclictest"] = paces["node"]["jitter"]["p99"] / cyclictest.latency.p99
     write(arguments.out, {"duration": arguments.duration, "found": found, "paces": paces})
 
 

@@ -23,9 +23,13 @@ from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.simulation.stepping import step as stages
 from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import solve_with_coriolis_forces
+from hydro_sim_core.simulation.stepping.false_faces import leave_out_false_faces
+from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
+from hydro_sim_core.simulation.stepping.point_contacts import find_points, load_points
+from hydro_sim_core.simulation.stepping.pulls import stiffen_by_pulls
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.solve import SolverEntry
 
@@ -52,21 +56,32 @@ def _dynamics(machine: MachineData, solve: SolverEntry, dt: float, times: int) -
 
 
 @entry
-def _geometry(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
+def _geometry(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> int:
+    """The number of faces is given back: where they do not fit, nothing may follow."""
+    model, state, scratch = machine.model, machine.state, machine.scratch
+    found = 0
     for _ in range(times):
-        place_geometries(machine.model, machine.scratch)
-        find_patches(machine.model, machine.state, machine.scratch)
+        place_geometries(model, scratch)
+        found = find_patches(model, state, scratch) + model.points.most_faces[0]
+        if found > scratch.faces.num_vertices.shape[0]:
+            return found
+        leave_out_false_faces(model, scratch, dt)
+        scratch.points.num_faced[0] = scratch.patches.num[0]
+    return found
 
 
 @entry
 def _load(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     model, state, scratch = machine.model, machine.state, machine.scratch
     for _ in range(times):
+        find_points(model, scratch)
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
         _load_inertia(model, state, scratch, dt)
+        stiffen_by_pulls(model, machine.loads, scratch, dt)
         _load_joints(model, state, machine.drives, scratch, dt)
         _guess(model, state, machine.drives, scratch, dt)
         load_patches(model, state, scratch, dt)
+        load_points(model, state, scratch, dt)
 
 
 @entry
@@ -86,7 +101,7 @@ def _store(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> N
         _store_efforts(model, scratch, dt)
 
 
-STAGES: dict[str, Callable[..., None]] = {
+STAGES: dict[str, Callable[..., int | None]] = {
     "dynamics": _dynamics,
     "geometry": _geometry,
     "load": _load,
@@ -97,10 +112,18 @@ STAGES: dict[str, Callable[..., None]] = {
 
 def profile_stages(world: World, repeats: int = REPEATS) -> dict[str, float]:
     """CPU time (s) of every stage of the next step, in the order of the step."""
-    machine = world._machine
-    data = MachineData(machine.model, machine.copy_state(), machine.drives, machine.loads, machine.scratch)
-    handle = Handle(data)
-    arguments = (handle, machine.solve, world.time_step)
+    return profile_machine(world.copy()._machine, world.time_step, repeats)
+
+
+def profile_machine(machine: Machine, dt: float, repeats: int) -> dict[str, float]:
+    """As ``profile_stages``; the machine's memory is used, and grows if the next step has more faces than fit."""
+    handle = _handle(machine)
+    _dynamics(handle, machine.solve, dt, 1)
+    found = _geometry(handle, machine.solve, dt, 1)
+    if found > len(machine.scratch.faces.num_vertices):
+        machine.make_room(found)
+        handle = _handle(machine)
+    arguments = (handle, machine.solve, dt)
     times = {}
     for name, stage in STAGES.items():
         calls = [_cpu_time(lambda n=n, f=stage: f(*arguments, n)) for n in (0, repeats)]
@@ -108,7 +131,13 @@ def profile_stages(world: World, repeats: int = REPEATS) -> dict[str, float]:
     return times
 
 
-def _cpu_time(call: Callable[[], None]) -> float:
+def _handle(machine: Machine) -> Handle:
+    """The machine's data, with a copy of its state, which stays."""
+    state = machine.copy_state()
+    return Handle(MachineData(machine.model, state, machine.drives, machine.loads, machine.scratch))
+
+
+def _cpu_time(call: Callable[[], object]) -> float:
     began = time.thread_time()
     call()
     return time.thread_time() - began

@@ -12,11 +12,21 @@ from hydro_sim_core.errors import InputError
 if TYPE_CHECKING:
     from hydro_sim_core import contact, geometry
     from hydro_sim_core.description import SceneBuilder
-    from hydro_sim_core.simulation import World, load_scene, load_urdf
+    from hydro_sim_core.simulation import BatchWorld, World, load_scene, load_urdf
 
-__all__ = ["InputError", "SceneBuilder", "World", "contact", "geometry", "load_scene", "load_urdf"]
+__all__ = [
+    "BatchWorld",
+    "InputError",
+    "SceneBuilder",
+    "World",
+    "contact",
+    "geometry",
+    "load_scene",
+    "load_urdf",
+]
 
 _ROOM_OF = {
+    "BatchWorld": "simulation",
     "SceneBuilder": "description",
     "World": "simulation",
     "load_scene": "simulation",

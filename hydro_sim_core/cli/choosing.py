@@ -9,17 +9,21 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.scenes import shipped_scene
-from hydro_sim_core.tasks import TASKS
+from hydro_sim_core.tasks import TASKS, find_task
 from hydro_sim_core.tasks.conductor import Conductor
 from hydro_sim_core.viewer.choices import Choice, Chooser, scene_choices
 from hydro_sim_core.viewer.viewer import Viewer
 
 
 def task_choices() -> tuple[Choice, ...]:
-    """The tasks, each in its scene; their names differ from those of scenes."""
+    """The tasks, each in its scene and with every choice of settings; their names differ from those of scenes."""
     return tuple(
-        Choice(f"{name} (task)", "Tasks", shipped_scene(task.scene), task=name)
+        Choice(f"{name}{other} (task)", "Tasks", shipped_scene(task.scene), name, settings)
         for name, task in TASKS.items()
+        for other, settings in [
+            ("", {}),
+            *((f", {told}", settings) for told, settings in task.variants.items()),
+        ]
     )
 
 
@@ -50,7 +54,8 @@ def make_chooser(
         try:
             prepare(world)
             if choice.task:
-                conductor = Conductor(TASKS[choice.task], scene, world, viewer.tell)
+                task = find_task(choice.task, choice.settings)
+                conductor = Conductor(task, scene, world, viewer.tell)
             runner.exchange(world, lambda old, new: begin(new))
         except (FloatingPointError, RuntimeError) as error:
             mend = "look at the scene with hydro-sim check"

@@ -1,8 +1,10 @@
-"""Display of the report that a node writes when it ends (``report_file``), as a table and as a picture."""
+"""Report on how well a simulation keeps its rate, as a table and as a picture: the one that a node writes when it ends
+(``report_file``), or one of a look at a running simulation.
+"""
 
 from __future__ import annotations
 
-import json
+import json as json_format
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +16,21 @@ from rich.console import Console
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, out_option
+from hydro_sim_core.cli.cyclictest import CyclictestReport, distribution_of
+from hydro_sim_core.cli.outputs import (
+    PICTURE,
+    REPORT,
+    JsonOption,
+    OverwriteOption,
+    files_to_write,
+    optional,
+    out_option,
+)
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.files import read_regular_file
 from hydro_sim_core.simulation import CommandReport, RunnerReport
+from hydro_sim_core.simulation.running.timing import Distribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +43,11 @@ _MOST_BYTES = 16 * 2**20  # of a report; actual ones have 100 kB
 
 
 class HilReport(BaseModel):
-    """Contents of a report file, in SI units; the node's ``hil/report.py`` writes them."""
+    """Contents of a report file, in SI units; the node's ``hil/report.py`` writes them, or ``hil_watch.py``.
+
+    The last three are told by a look from outside: how late steps began; what cyclictest measured meanwhile, or why
+    there is nothing of it; states that were missed.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -44,6 +60,9 @@ class HilReport(BaseModel):
     commands: dict[str, CommandReport]
     latency_histograms: dict[str, Histogram]
     refused: dict[str, int]
+    lateness: Distribution = Distribution()
+    cyclictest: CyclictestReport | str | None = None
+    states_lost: int = 0
 
     @property
     def used(self) -> dict[str, CommandReport]:
@@ -51,22 +70,49 @@ class HilReport(BaseModel):
         return {name: commands for name, commands in self.commands.items() if commands.received}
 
 
+_WRITTEN = {"report": REPORT, "picture": PICTURE}
+
+
 def hil_report(
     file: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="JSON file that the node wrote to its parameter report_file."),
-    ],
-    out: Annotated[list[Path] | None, out_option({"picture": PICTURE})] = None,
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="JSON file that the node wrote to its parameter report_file.",
+            show_default=False,
+        ),
+    ] = None,
+    watch: Annotated[
+        str | None, optional("Look at the running simulation of this name instead.", "NAME", "--watch")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="How long to look at it, s.", min=0.1)] = 10.0,
+    cyclictest: Annotated[
+        bool,
+        typer.Option(help="Run cyclictest (rt-tests) meanwhile, on the processor of the simulation's loop."),
+    ] = True,
+    out: Annotated[list[Path] | None, out_option(_WRITTEN)] = None,
+    json: JsonOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Show how well a node kept its rate and what happened to its commands."""
-    picture = files_to_write(out, overwrite, {"picture": PICTURE}).get("picture")
-    report = read_report(file)
-    console = output.make_console()
+    """Show how well a simulation kept its rate and what happened to its commands."""
+    if (file is None) == (watch is None):
+        raise typer.BadParameter("give the file of a report, or --watch NAME of a running simulation")
+    written = files_to_write(out, overwrite, _WRITTEN, json)
+    console = output.make_console(written.get("report"))
+    if watch is not None:
+        # Imported here because it imports this module.
+        from hydro_sim_core.cli.hil_watch import watch as look_at
+
+        report = look_at(watch, seconds, cyclictest)
+    else:
+        assert file is not None
+        report = read_report(file)
     print_report(report, console)
-    if picture is not None:
-        plot_report(report, picture)
-        console.print(f"drawn to {output.shown(picture)}", highlight=False)
+    if "report" in written:
+        output.write_report(written["report"], report.model_dump(mode="json"))
+    if "picture" in written:
+        plot_report(report, written["picture"])
+        console.print(f"drawn to {output.shown(written['picture'])}", highlight=False)
 
 
 def read_report(path: Path) -> HilReport:
@@ -78,7 +124,7 @@ def read_report(path: Path) -> HilReport:
     mend = "give the file that the node wrote to its parameter 'report_file'"
     content = read_regular_file(path, _MOST_BYTES, mend=mend)
     try:
-        data = json.loads(content)
+        data = json_format.loads(content)
     except (ValueError, RecursionError):
         raise InputError(path, "", "is not JSON", mend) from None
     if isinstance(data, dict) and data.get("scene", "") is None:
@@ -117,6 +163,7 @@ def print_report(report: HilReport, console: Console) -> None:
         ("period", str(pace.period)),
         ("jitter of the period", str(pace.jitter)),
     ]
+    rows += _rows_of_a_look(report)
     for name, commands in report.used.items():
         rows.append((f"{name} commands", str(commands)))
         rows.append((f"{name} age", str(commands.age)))
@@ -125,6 +172,29 @@ def print_report(report: HilReport, console: Console) -> None:
     for row in rows:
         table.add_row(*row)
     console.print(table)
+
+
+def _rows_of_a_look(report: HilReport) -> list[tuple[str, str]]:
+    """What a look from outside tells in addition; nothing for the report of a node."""
+    rows = []
+    if report.lateness.count:
+        rows.append(("begin after the deadline", str(report.lateness)))
+    if isinstance(report.cyclictest, str):
+        rows.append(("cyclictest", output.shown(report.cyclictest)))
+    elif report.cyclictest is not None:
+        measured = report.cyclictest
+        place = f"on CPU {measured.cpu}" if measured.cpu >= 0 else "on any CPU"
+        priority = f"SCHED_FIFO {measured.priority}" if measured.priority else "without priority"
+        rows.append((f"cyclictest {place}, {priority}", str(measured.latency)))
+        if report.lateness.count and measured.latency.p99 > 0.0:
+            ratio = report.lateness.p99 / measured.latency.p99
+            rows.append(("begin / cyclictest, p99", f"{ratio:.2f}"))
+    for name, histogram in report.latency_histograms.items():
+        if name not in report.commands and histogram:
+            rows.append((f"{name} latency", str(distribution_of(histogram))))
+    if report.states_lost:
+        rows.append(("states that were missed", str(report.states_lost)))
+    return rows
 
 
 def plot_report(report: HilReport, path: Path) -> None:
@@ -162,7 +232,10 @@ def _draw_exceedance(axes: Axes, report: HilReport) -> None:
     curves = {
         "step time": report.histograms.get("step_time", []),
         "jitter": report.histograms.get("jitter", []),
+        "begin after the deadline": report.histograms.get("lateness", []),
     }
+    if isinstance(report.cyclictest, CyclictestReport):
+        curves["cyclictest"] = report.cyclictest.histogram
     curves |= {f"{name} latency": values for name, values in report.latency_histograms.items()}
     for name, histogram in curves.items():
         durations, counts = _columns(histogram)

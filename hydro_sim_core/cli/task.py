@@ -41,10 +41,12 @@ from hydro_sim_core.cli.status import StatusLine
 from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
+from hydro_sim_core.drawing.figures import require_matplotlib
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.pictures.files import write_picture
 from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
 from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
+from hydro_sim_core.pictures.plot_trials import plot_trials
 from hydro_sim_core.pictures.world_camera import WorldCamera
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks import TASKS, Trial, run_trial
@@ -56,6 +58,15 @@ from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
 _OF_PICTURES = ("fps", "size", "camera", "full_scale", "solid")
+SeedsOption = Annotated[
+    int | None,
+    optional(
+        "Try it with seeds 0 to COUNT - 1 and tell how often it succeeds; --out FILE.png plots where.",
+        "COUNT",
+        "--seeds",
+        min=1,
+    ),
+]
 JobsOption = Annotated[
     int | None, optional("Processes for --seeds; by default one a processor.", "N", "--jobs", min=1)
 ]
@@ -118,10 +129,7 @@ def task(
         int | None,
         optional("Draw start, friction and stiffness; without it, the scene as it is.", "N", "--seed", min=0),
     ] = None,
-    seeds: Annotated[
-        int | None,
-        optional("Try it with seeds 0 to COUNT - 1 and tell how often it succeeds.", "COUNT", min=1),
-    ] = None,
+    seeds: SeedsOption = None,
     jobs: JobsOption = None,
     headless: Annotated[
         bool, typer.Option("--headless", help="As fast as possible, without a page to watch it.")
@@ -148,11 +156,10 @@ def task(
     film, picture, report = map(files.get, _WRITTEN)
     console = output.make_console(report)
     if seeds is not None:
-        if seed is not None or film is not None or picture is not None:
-            raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no picture or film")
+        if seed is not None or film is not None:
+            raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no film")
         refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
-        trials = try_all(name, range(seeds), given, jobs or os.cpu_count() or 1, console)
-        output.write_report(report, {"task": name, "trials": [trial.as_dict() for trial in trials]})
+        trials = _try_and_tell(name, range(seeds), given, jobs, (report, picture), console)
     else:
         if jobs is not None:
             raise typer.BadParameter("--jobs is for --seeds")
@@ -163,6 +170,26 @@ def task(
         output.write_report(report, {"task": name, **trials[0].as_dict(with_course=True)})
     if not all(trial.succeeded for trial in trials):
         raise typer.Exit(1)
+
+
+def _try_and_tell(
+    name: str,
+    seeds: range,
+    values: dict[str, Any],
+    jobs: int | None,
+    files: tuple[Path | None, Path | None],
+    console: Console,
+) -> list[Trial]:
+    """Try a task once a seed; write the report and the picture of where it fails, of those that are asked for."""
+    report, picture = files
+    if picture is not None:
+        require_matplotlib()
+    trials = try_all(name, seeds, values, jobs or os.cpu_count() or 1, console)
+    rows = [trial.as_dict() for trial in trials]
+    output.write_report(report, {"task": name, "trials": rows})
+    if picture is not None:
+        plot_trials(rows, picture, name)
+    return trials
 
 
 def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headless: bool) -> None:

@@ -25,13 +25,16 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.target_extension import current_target, resolve_dispatcher_from_str
 from numba.core.typed_passes import NativeLowering
 
+from hydro_sim_core.compilation import side_by_side
 from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.dependencies import dependencies, reached_by
 from hydro_sim_core.compilation.machine_code import bind
+from hydro_sim_core.compilation.numba_instructions import SYSTEM
 from hydro_sim_core.compilation.numba_types import STATUS, c_function_type, from_c, signature_of
 
 if TYPE_CHECKING:
     from hydro_sim_core.compilation.kernels import Entry, Kernel
+    from hydro_sim_core.compilation.side_by_side import SideBySide
     from hydro_sim_core.compilation.targets import Target
 
 #: Callbacks with the name of each translated kernel.
@@ -238,10 +241,21 @@ def make_callable(kernel: Kernel) -> Any:
 
 def dispatcher_type(kernel: Kernel) -> Any:
     """Type of a kernel in the function that is being compiled, for the current target (CPU or GPU)."""
-    target = current_target()
+    target, memory = current_target(), side_by_side.present()
+    if memory is not None:
+        return types.Dispatcher(_dispatcher_side_by_side(kernel, memory))
     if target == "cpu":
         return types.Dispatcher(kernel.dispatcher)
     return _foreign_dispatcher_type(kernel, target)
+
+
+def _dispatcher_side_by_side(kernel: Kernel, memory: SideBySide) -> Any:
+    """Numba's object for calls of a kernel from others that are translated for this memory."""
+    # Apart from that for a single world: what a kernel calls depends on it, also where its arguments do not.
+    known = kernel.__dict__.setdefault("_side_by_side", {})
+    if memory not in known:
+        known[memory] = make_dispatcher(kernel)
+    return known[memory]
 
 
 def _foreign_dispatcher_type(kernel: Kernel, target: str) -> Any:
@@ -312,10 +326,10 @@ def _translated(entry: Entry, target: Target) -> Any:
 
 def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
     """Refuse code that calls symbols which do not exist in the loading process, above all of Numba's runtime."""
-    known = {called.symbol for called in dependencies(entry).entries}
+    known = {called.symbol for called in dependencies(entry).entries} | _C_LIBRARY | SYSTEM
     for value in (*module.functions, *module.global_variables):
         name = value.name
-        if value.is_declaration and not (name in known or name in _C_LIBRARY or name.startswith("llvm.")):
+        if value.is_declaration and not (name in known or name.startswith("llvm.")):
             raise TypeError(f"needs {name}: kernels may neither allocate nor raise exceptions")
 
 

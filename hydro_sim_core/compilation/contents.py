@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.compilation.arrays import is_struct
+from hydro_sim_core.compilation.instructions import Instruction
 from hydro_sim_core.compilation.kernels import Entry, Kernel
 
 #: Packages that Numba implements itself: the name of a function and Numba's version determine its machine code.
@@ -26,7 +27,7 @@ _LIBRARIES = frozenset({"builtins", "cmath", "math", "numba", "numpy", "operator
 _PLAIN = (bool, int, float, complex, str, bytes, NoneType, EllipsisType)
 #: Values of these types, and of libraries, are always described; others only if the bytecode shows that the name is
 #: read, since the same name may belong to an attribute. Analysing bytecode takes long.
-_CERTAIN = (Kernel, Entry, np.ndarray, np.generic, *_PLAIN)
+_CERTAIN = (Kernel, Entry, Instruction, np.ndarray, np.generic, *_PLAIN)
 #: Size in bytes beyond which Numba writes the address of an array into machine code instead of its values.
 _LARGEST_ARRAY = 1_000_000
 
@@ -129,6 +130,8 @@ class _Look:
             case Kernel() | Entry():
                 self._called.append(value)
                 return value, f"called {len(self._called)}"
+            case Instruction():
+                return value, repr(value)
             case ModuleType():
                 return self._keep_module(value, name)
             case np.ndarray():

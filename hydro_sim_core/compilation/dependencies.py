@@ -18,7 +18,14 @@ from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.kernels import Entry, Kernel, entry_named
 
 #: Sources of this package that determine how kernels are translated to machine code.
-_TRANSLATORS = ("arrays.py", "compiler.py", "contents.py", "numba_types.py")
+_TRANSLATORS = (
+    "arrays.py",
+    "compiler.py",
+    "contents.py",
+    "instructions.py",
+    "numba_instructions.py",
+    "numba_types.py",
+)
 
 
 @dataclass(frozen=True)

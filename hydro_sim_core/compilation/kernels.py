@@ -171,9 +171,11 @@ class Entry:
     @property
     def _numba_type_(self) -> Any:
         """Numba type of this object; Numba reads this attribute of objects of unknown type."""
+        from hydro_sim_core.compilation import side_by_side
         from hydro_sim_core.compilation.numba_types import EntryType
 
-        return EntryType(self)
+        # Side by side there are no calls by symbol: arrays have strides, which these do not pass.
+        return EntryType(self) if side_by_side.present() is None else self.kernel._numba_type_
 
     @property
     def is_loaded(self) -> bool:

@@ -26,6 +26,7 @@ from numba.extending import (
 
 from hydro_sim_core.compilation.arrays import ArrayLayout, EntryLayout, Layout, NumberLayout, StructLayout
 from hydro_sim_core.compilation.kernels import entry_named
+from hydro_sim_core.compilation.side_by_side import LANES, SHARED, SideBySide
 
 if TYPE_CHECKING:
     from hydro_sim_core.compilation.kernels import Entry
@@ -43,16 +44,17 @@ class StructRef(types.Type):
 
     Attributes:
         layout: Layout of the struct.
+        memory: Where its fields lie, for many worlds side by side; None for a single world.
     """
 
-    def __init__(self, layout: StructLayout) -> None:
-        self.layout = layout
+    def __init__(self, layout: StructLayout, memory: SideBySide | None = None) -> None:
+        self.layout, self.memory = layout, memory
         super().__init__(name=f"{layout.struct.__module__}.{layout.struct.__qualname__}")
 
     @property
     def key(self) -> Any:
         """Key of equality with other types; the name is not enough, as a class may be defined again."""
-        return self.layout
+        return self.layout, self.memory
 
     @property
     def mangling_args(self) -> tuple[str, tuple[Any, ...]]:
@@ -133,7 +135,18 @@ class _StructFields(AttributeTemplate):
     def generic_resolve(self, struct: StructRef, name: str) -> Any:  # type: ignore[override]
         """Type of a field, or None."""
         layouts = dict(struct.layout.fields)
-        return numba_type(layouts[name]) if name in layouts else None
+        return _field_type(struct, name, layouts[name]) if name in layouts else None
+
+
+def _field_type(struct: StructRef, name: str, layout: Layout) -> Any:
+    if struct.memory is None:
+        return numba_type(layout)
+    match layout:
+        case StructLayout():
+            return StructRef(layout, struct.memory)
+        case ArrayLayout() if struct.memory.place(struct.layout, name) == LANES:
+            return types.Array(_ELEMENTS[layout.dtype], layout.ndim, "A", readonly=layout.const)
+    return numba_type(layout)
 
 
 @lower_getattr_generic(StructRef)
@@ -149,11 +162,14 @@ def _read_field(context: Any, builder: Any, struct: StructRef, address: Any, nam
 
     match layout:
         case ArrayLayout():
-            array_type = numba_type(layout)
-            data = word(0, context.get_data_type(array_type.dtype).as_pointer())
-            return make_array(
-                context, builder, array_type, data, [word(1 + i, _WORD) for i in range(layout.ndim)]
-            )
+            array_type = _field_type(struct, name, layout)
+            data_type = context.get_data_type(array_type.dtype).as_pointer()
+            lengths = [word(1 + i, _WORD) for i in range(layout.ndim)]
+            if struct.memory is None:
+                return make_array(context, builder, array_type, word(0, data_type), lengths)
+            place = struct.memory.place(struct.layout, name)
+            data, stride = _data_of_world(context, builder, array_type, place, word(0, _WORD), lengths)
+            return make_array(context, builder, array_type, builder.bitcast(data, data_type), lengths, stride)
         case NumberLayout(kind) if kind is float:
             return word(0, ir.DoubleType())
         case NumberLayout(kind) if kind is bool:
@@ -163,11 +179,37 @@ def _read_field(context: Any, builder: Any, struct: StructRef, address: Any, nam
     return word(0, _BYTE_POINTER)
 
 
-def make_array(context: Any, builder: Any, array_type: Any, data: Any, lengths: list[Any]) -> Any:
-    """Numba's value of a contiguous array at an address."""
+def _data_of_world(
+    context: Any, builder: Any, array_type: Any, place: str, word: Any, lengths: list[Any]
+) -> tuple[Any, Any]:
+    """Pointer to the first element of an array of the thread's world; the stride of its elements, None if it has none.
+
+    ``word`` is that of the field, see ``side_by_side``.
+    """
+
+    def asked(name: str, result: Any, *arguments: Any) -> Any:
+        function_type = ir.FunctionType(result, [argument.type for argument in arguments])
+        return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), arguments)
+
+    if place == LANES:
+        lane = asked("hydro_lane", _BYTE_POINTER)
+        return builder.gep(lane, [word]), asked("hydro_stride", _WORD)
+    data = asked("hydro_address", _BYTE_POINTER, word)
+    if place == SHARED:
+        return data, None
+    size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))
+    for length in lengths:
+        size = builder.mul(size, length)
+    return builder.gep(data, [builder.mul(size, asked("hydro_world", _WORD))]), None
+
+
+def make_array(
+    context: Any, builder: Any, array_type: Any, data: Any, lengths: list[Any], stride: Any = None
+) -> Any:
+    """Numba's value of an array at an address, in C order; contiguous without a stride of its elements (bytes)."""
     array = context.make_array(array_type)(context, builder)
     item_size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
-    stride = ir.Constant(_WORD, item_size)
+    stride = ir.Constant(_WORD, item_size) if stride is None else stride
     strides: list[Any] = []
     for length in reversed(lengths):
         strides.insert(0, stride)

@@ -171,6 +171,11 @@ def write(path: Path, code: bytes) -> None:
         os.close(directory)
 
 
+def read_kept(path: Path) -> bytes | None:
+    """Content of a file of the cache that ``write`` wrote; None if there is none that can be trusted."""
+    return _read(_Place(path, True))
+
+
 def _read(place: _Place) -> bytes | None:
     path, is_kept = place
     try:

@@ -10,8 +10,10 @@ PRESSURE_FIELD: Final = "pressure field"
 RIGID_SKIN: Final = "rigid skin"
 #: Of two rigid bodies: their equivalent contact point; the pressure is the mean over the patch.
 EQUIVALENT_POINT: Final = "equivalent point"
+#: Of point clouds: Beker's soft minimum, which presses a little before contact.
+SOFT_MINIMUM: Final = "soft minimum"
 #: All of them. What is told of pressures is told of the first of them that is in contact.
-LAWS: Final = (PRESSURE_FIELD, RIGID_SKIN, EQUIVALENT_POINT)
+LAWS: Final = (PRESSURE_FIELD, RIGID_SKIN, EQUIVALENT_POINT, SOFT_MINIMUM)
 
 
 def law_of(a_is_rigid: bool, b_is_rigid: bool) -> str:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
-from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD, SOFT_MINIMUM
+from hydro_sim_core.contact.moments import moments_within
 from hydro_sim_core.contact.poses import as_array, as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.contact.pressure_field.faces import (
@@ -57,6 +58,7 @@ class ContactPatch:
             N; most are not among the faces of the patch, and a step drops the rest.
         overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
         law: Contact law, one of ``contact.laws``.
+        at_centroids: Whether a step lets each face act at its centroid, without the moment of its pressure about it.
     """
 
     face_source: FaceArrays | Callable[[], FaceArrays] = field(repr=False)
@@ -71,6 +73,7 @@ class ContactPatch:
     dropped_force: float = 0.0
     overlaps_without_faces: bool = False
     law: str = PRESSURE_FIELD
+    at_centroids: bool = False
     _overlap: tuple[GeometrySet, int, int, Array, Array] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -160,10 +163,13 @@ class ContactPatch:
 
     @cached_property
     def quality(self) -> PatchQuality:
-        """Resolution of the patch by its faces, and estimated error of its force."""
+        """Resolution of the patch by its faces, and estimated errors of its force and of its resistance to tilt."""
         found = patch_quality(self.faces, self.dropped_force, self.overlaps_without_faces)
-        # The force at an equivalent point is what motion asks for, and its faces only show the patch.
-        return replace(found, force_error=0.0) if self.law == EQUIVALENT_POINT else found
+        if not self.at_centroids:
+            found = replace(found, moment_error=0.0)
+        # The force at an equivalent point is what motion asks for, that of clouds is a sum over points: faces only show
+        # the patch.
+        return replace(found, force_error=0.0) if self.law in (EQUIVALENT_POINT, SOFT_MINIMUM) else found
 
     def moment_on_b(self, point: ArrayLike) -> Array:
         """Moment of the contact forces on B about ``point`` (3,) m, in N m.
@@ -237,8 +243,9 @@ def compute_patch(
             centroid.
 
     Returns:
-        The patch. The force of a face is ``A p_c n`` at its centroid (Masterjohn 2022, section III); faces with
-        negative centroid pressure add nothing.
+        The patch. Force and moment of a face are the exact integrals of its linear pressure: ``A p_c n`` at the
+        centroid (Masterjohn 2022, section III), and the moment of the pressure about it. Faces with negative centroid
+        pressure add nothing.
 
     Raises:
         InputError: A pose is not a rigid transform, the representation is unknown, an argument is not a geometry, or
@@ -266,13 +273,15 @@ def compute_patch(
     if representation == "triangle":
         fans, num_triangles = _in_triangles(buffer, count)
         faces = world_faces(fans, 0, num_triangles, R_WB, p_WB, swapped=not canonical)
+    pressed = faces.pressures > 0.0
     forces = (faces.areas * np.maximum(faces.pressures, 0.0))[:, None] * faces.normals
+    moments = np.cross(faces.centroids - poses[1][:3, 3], forces) + moments_within(faces) * pressed[:, None]
     return ContactPatch(
         face_source=faces,
         p_WR=poses[1][:3, 3],
         force_on_b=forces.sum(axis=0),
         normal_force_on_b=forces.sum(axis=0),
-        moment_on_b_at_reference=np.cross(faces.centroids - poses[1][:3, 3], forces).sum(axis=0),
+        moment_on_b_at_reference=moments.sum(axis=0),
         dropped_force=float(dropped),
         overlaps_without_faces=count == 0 and bool(dropped > 0.0 or scratch.report[OVERLAPS]),
         _overlap=(geometries, first, second, R_BA, p_BA),

@@ -17,6 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact.face_arrays import FaceArrays
+from hydro_sim_core.contact.moments import second_moments
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -50,6 +51,9 @@ class PatchQuality:
             is the mean weighted by area. 1 for a single face, ``1 / sqrt(n)`` for n equal ones, 0 without faces.
         force_error: Estimated relative error of the force, compared with the smooth body that the mesh approximates; 0
             to 1. 1 if no estimate is possible: a single face, or overlapping bodies without faces.
+        moment_error: By how much too little the patch resists a tilt, relative, if each face acts at its centroid: the
+            share of the second moment of its area that lies within faces. 0 for patches with the moments of pressures
+            within faces, as from ``compute_patch``, or of meshes so coarse that faces press at three points.
         lost_force_share: Share of the force on polygons rejected because a pressure gradient points against the normal.
         overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
     """
@@ -57,6 +61,7 @@ class PatchQuality:
     num_faces: int
     face_size_ratio: float
     force_error: float
+    moment_error: float
     lost_force_share: float
     overlaps_without_faces: bool
 
@@ -107,6 +112,7 @@ def patch_quality(
         num_faces=len(areas),
         face_size_ratio=float(np.linalg.norm(areas) / areas.sum()) if force > 0.0 else 0.0,
         force_error=1.0 if overlaps_without_faces else _force_error(faces, pressed, force),
+        moment_error=_moment_error(faces, pressed),
         lost_force_share=dropped_force / (dropped_force + force) if dropped_force > 0.0 else 0.0,
         overlaps_without_faces=overlaps_without_faces,
     )
@@ -122,6 +128,15 @@ def _force_error(faces: FaceArrays, pressed: NDArray[np.bool_], force: float) ->
         return 1.0
     missing = sum(float(belongs @ pressure) for pressure in _missing_at_edges(faces, edges))
     return missing / (missing + force)
+
+
+def _moment_error(faces: FaceArrays, pressed: NDArray[np.bool_]) -> float:
+    areas, centroids = faces.areas[pressed], faces.centroids[pressed]
+    within = float(np.trace(second_moments(faces)[pressed], axis1=1, axis2=2).sum())
+    if not areas.sum() > 0.0:
+        return 0.0
+    between = float(areas @ np.square(centroids - areas @ centroids / areas.sum()).sum(axis=1))
+    return within / (within + between) if within > 0.0 else 0.0
 
 
 def _missing_at_edges(faces: FaceArrays, edges: _Edges) -> Iterator[Array]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from hydro_sim_core.description.scene_fields import Flag, Positive, conflict, unit
+from hydro_sim_core.description.scene_soft import SoftSettings
 from hydro_sim_core.description.solver_choices import (
+    SOFT,
     Contradiction,
     FrictionLaw,
     Integrator,
@@ -79,6 +81,13 @@ class SolverSettings(Section):
     relag: Flag = Field(
         True, strict=True, description="Solve again with the new normal forces after an impact."
     )
+    soft: SoftSettings | None = Field(None, description="With integrator soft, its contact.")
+
+    parity: Literal["drake"] | None = Field(
+        None,
+        description="Take steps as this program does, for comparison: friction is lagged, similar or sap, and solved "
+        "once, with the bounds from before the step.",
+    )
 
     @property
     def choice(self) -> SolverChoice:
@@ -89,6 +98,7 @@ class SolverSettings(Section):
             method=self.method,
             integrator=self.integrator,
             has_accuracy=self.accuracy is not None,
+            parity=self.parity,
         )
 
     @model_validator(mode="after")
@@ -101,7 +111,19 @@ class SolverSettings(Section):
             self._refuse({"tolerance", "max_iterations", "relag"}, f"integrator {choice.integrator.name}")
         elif not choice.law.lags:
             self._refuse({"relag"}, f"friction {choice.law.name}")
+        elif self.parity is not None:
+            self._refuse({"relag"}, f"parity {self.parity}")
+        if choice.integrator.name == SOFT:
+            # What sticks creeps at a speed of its own there.
+            self._refuse({"stiction_speed"}, f"integrator {SOFT}, which has soft.stiction_velocity")
+        elif self.soft is not None:
+            self._refuse({"soft"}, f"integrator {choice.integrator.name}")
         return self
+
+    @property
+    def soft_contact(self) -> SoftSettings | None:
+        """Settings of smooth contact with integrator soft; None with others."""
+        return (self.soft or SoftSettings()) if self.choice.integrator.name == SOFT else None
 
     def _refuse(self, idle: set[str], beside: str) -> None:
         for name in sorted(idle & self.model_fields_set):

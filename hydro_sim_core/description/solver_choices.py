@@ -16,6 +16,8 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import is_reference, load_plugins
 
 Damping = Literal["hunt_crossley", "linear"]
+#: Name of the integrator with smooth contact, which has settings of its own.
+SOFT = "soft"
 
 
 class _Row(Protocol):
@@ -197,7 +199,27 @@ _INTEGRATORS = (
         law="coulomb",
         has_points=False,
     ),
+    Integrator(
+        SOFT,
+        "accelerations under smooth contact between point clouds, explicit, for derivatives and plans",
+        "hydro_sim_core.simulation.integrators.soft:SoftSteps",
+        accuracy="refused",
+        law="coulomb",
+        has_points=False,
+    ),
 )
+#: Steps as another program takes them, by its name; the laws that it has, and the method that solves with all of them.
+PARITIES = {
+    "drake": Integrator(
+        "drake",
+        "steps as Drake takes them",
+        "hydro_sim_core.simulation.integrators.drake_steps:DrakeSteps",
+        accuracy="refused",
+        has_points=False,
+    ),
+}
+PARITY_LAWS = {"drake": ("lagged", "similar", "sap")}
+_PARITY_METHOD = "newton"
 
 
 @cache
@@ -269,6 +291,7 @@ def choose(
     method: str | None = None,
     integrator: str | None = None,
     has_accuracy: bool = False,
+    parity: str | None = None,
 ) -> SolverChoice:
     """The choices of a scene; those left open follow from the others.
 
@@ -278,6 +301,7 @@ def choose(
         method: Name of a method.
         integrator: Name of an integrator.
         has_accuracy: Whether an accuracy is given.
+        parity: Name of the program whose steps are taken.
 
     Raises:
         Contradiction: The choices exclude each other.
@@ -295,6 +319,8 @@ def choose(
                 f"model {model} beside {key} {given[key]}", "leave model out, or set it to null"
             )
         given[key] = model
+    if parity is not None:
+        return _choose_parity(parity, given, has_accuracy)
     steps = integrators()[given["integrator"] or ("error_controlled" if has_accuracy else "fixed")]
     _check_accuracy(steps, has_accuracy)
     if steps.law:
@@ -309,6 +335,28 @@ def choose(
         return SolverChoice(friction_laws()[steps.law], None, steps)
     law, solver = _law_and_method(given["friction"], given["method"])
     return SolverChoice(law, solver, steps)
+
+
+def _choose_parity(parity: str, given: Mapping[str, str | None], has_accuracy: bool) -> SolverChoice:
+    """The choices of a scene that is stepped as another program does it."""
+    steps, laws = PARITIES[parity], PARITY_LAWS[parity]
+    if given["integrator"] is not None:
+        raise Contradiction(
+            f"integrator {given['integrator']} beside parity {parity}", "leave one of them out"
+        )
+    if has_accuracy:
+        raise Contradiction(f"accuracy does nothing with parity {parity}", "leave one of them out")
+    if given["method"] not in (None, _PARITY_METHOD):
+        raise Contradiction(
+            f"method {given['method']} beside parity {parity}",
+            f"leave it out; {_PARITY_METHOD} finds the same velocities",
+        )
+    law = given["friction"] or laws[0]
+    if law not in laws:
+        raise Contradiction(
+            f"parity {parity} has no friction {law}", f"choose friction from {', '.join(laws)}"
+        )
+    return SolverChoice(friction_laws()[law], solver_methods()[_PARITY_METHOD], steps)
 
 
 def model_names() -> tuple[str, ...]:

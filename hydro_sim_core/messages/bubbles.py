@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -80,8 +81,18 @@ class BubbleView:
     def depth_pixels(self, snapshot: Snapshot) -> NDArray[np.generic]:
         """Pixels (height, width) of the depth image, as its message has them."""
         depth = self._images(snapshot).depth
+        if self._bubble.depth_noise > 0.0:
+            depth = depth + self._bubble.depth_noise * self._noise(snapshot.step)
         in_mm = self._bubble.depth_encoding == "16UC1"
         return depth_in_mm(depth) if in_mm else depth.astype(np.float32)
+
+    def _noise(self, step: int) -> Array:
+        """Noise (height, width) of the image of a step, of standard deviation 1, the same at every look."""
+        width, height = self._bubble.image_size
+        generator = np.random.default_rng(
+            [self._bubble.noise_seed, zlib.crc32(self._bubble.link.encode()), step]
+        )
+        return generator.standard_normal((height, width))
 
     def pressure(self, snapshot: Snapshot) -> bytes:
         """Pressure image: contact pressure on the membrane, Pa."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
-from hydro_sim_core.contact.laws import EQUIVALENT_POINT
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, SOFT_MINIMUM
 from hydro_sim_core.drawing.focus import Focus
 from hydro_sim_core.drawing.patch_surface import PatchFaces, join_faces, patch_faces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
@@ -37,6 +37,7 @@ _POINT_RGBA = (1.0, 1.0, 1.0, 1.0)
 _EDGE_WIDTH = 0.001
 _OUTLINE_WIDTH = 0.004
 _POINT_DIAMETER = 0.02
+_WEIGHT_DIAMETER = 0.012
 _TEXT_HEIGHT = 0.03
 _TEXT_RISE = 0.25  # above the middle of the patch
 _LIFT = 0.001  # of faces out of the stiffer body
@@ -110,6 +111,8 @@ class ContactMarkers:
         for pair, alike in touching.items():
             if points := [patch.centroid for patch in alike if patch.law == EQUIVALENT_POINT]:
                 markers += self._point_markers(pair, np.array(points), join_faces(surfaces[pair]))
+            if soft := [patch for patch in alike if patch.law == SOFT_MINIMUM]:
+                markers.append(self._weight_marker(pair, soft))
         markers += self._arrows.markers(list(touching.items()))
         ended = self._ended({(marker.ns, marker.id, marker.type) for marker in markers})
         return encode_marker_array([*markers, *ended, *self._legend], self._frame_id, stamp)
@@ -127,7 +130,9 @@ class ContactMarkers:
         """The faces a little out of the stiffer body, on whose surface they lie: it would show through them."""
         slope_a, slope_b = faces.gradients.T
         # Out of A is along the normal, out of B against it; between two that give way alike faces lie inside both.
-        outwards = (slope_a > _STIFFER * slope_b) * 1.0 - (slope_b > _STIFFER * slope_a)
+        # Those of two rigid bodies lie on both: B, which may be the ground, would flicker through them.
+        out_of_b = (slope_b > _STIFFER * slope_a) | (np.isinf(slope_a) & np.isinf(slope_b))
+        outwards = (slope_a > _STIFFER * slope_b) * 1.0 - out_of_b
         shift = (_LIFT * self._size * outwards)[:, None] * faces.normals
         return replace(faces, vertices=faces.vertices + shift[:, None], centroids=faces.centroids + shift)
 
@@ -180,6 +185,19 @@ class ContactMarkers:
                 f"points/{pair}", 0, SPHERE_LIST, scale=(size, size, size), rgba=_POINT_RGBA, points=balls
             ),
         ]
+
+    def _weight_marker(self, pair: str, patches: list[ContactPatch]) -> Marker:
+        """The points of clouds that press, the more opaque the more of the force each one has."""
+        shares = np.concatenate([patch.face_forces for patch in patches])
+        balls = np.concatenate([patch.centroids for patch in patches])
+        filled = self._filled("weights", pair, balls, balls[0])
+        colours = np.ones((len(filled), 4), dtype=np.float32)
+        colours[:, 3] = 0.0
+        colours[: len(shares), 3] = shares / max(float(shares.max()), np.finfo(float).tiny)
+        size = _WEIGHT_DIAMETER * self._size
+        return Marker(
+            f"weights/{pair}", 0, SPHERE_LIST, scale=(size, size, size), points=filled, colours=colours
+        )
 
     def _filled(self, kind: str, pair: str, rows: Array, filler: Array) -> Array:
         """Points (N, 3) of rows with one or more points each, filled up to the capacity by ``filler`` (3,)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
-from hydro_sim_core.contact.laws import EQUIVALENT_POINT, RIGID_SKIN
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, RIGID_SKIN, SOFT_MINIMUM
 from hydro_sim_core.messages.cdr import CdrWriter
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 
@@ -21,6 +21,7 @@ DEEP: Final = 2
 INSIGNIFICANT: Final = 4
 BETWEEN_RIGID: Final = 8
 AT_POINT: Final = 16
+SOFT: Final = 32
 
 _AT_REST = np.zeros(6)
 
@@ -50,6 +51,7 @@ def quality_flags(patch: ContactPatch, summary: ContactSummary) -> int:
     flags = DEEP if patch.quality.is_deep else 0
     flags |= BETWEEN_RIGID if patch.law == RIGID_SKIN else 0
     flags |= AT_POINT if patch.law == EQUIVALENT_POINT else 0
+    flags |= SOFT if patch.law == SOFT_MINIMUM else 0
     if patch not in summary.significant:
         return flags | INSIGNIFICANT
     return flags | UNDER_RESOLVED if patch in summary.under_resolved else flags

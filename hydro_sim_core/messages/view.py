@@ -19,6 +19,8 @@ class Bubble:
         image_size: Width and height, pixels.
         field_of_view: Horizontal field of view, rad.
         depth_encoding: ``16UC1``, integer mm with 0 for no depth, or ``32FC1``, m with NaN for no depth.
+        depth_noise: Standard deviation of the depth of each pixel, m, as of each image: white noise.
+        noise_seed: Of the noise; the same seed gives the same noise in the same step.
     """
 
     link: str
@@ -27,6 +29,8 @@ class Bubble:
     image_size: tuple[int, ...] = (320, 240)
     field_of_view: float = 1.2
     depth_encoding: Literal["16UC1", "32FC1"] = "16UC1"
+    depth_noise: float = 0.0
+    noise_seed: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD, RIGID_SKIN
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, PRESSURE_FIELD, RIGID_SKIN, SOFT_MINIMUM
 from hydro_sim_core.drawing.patch_surface import PatchFaces
-from hydro_sim_core.messages.contact_patches import AT_POINT, BETWEEN_RIGID, DEEP, UNDER_RESOLVED
+from hydro_sim_core.messages.contact_patches import AT_POINT, BETWEEN_RIGID, DEEP, SOFT, UNDER_RESOLVED
 from hydro_sim_core.replay.decoding import TopicReader
 from hydro_sim_core.simulation.world.contact_summary import coarse_problem, deep_problem
 from hydro_sim_core.viewer.frame import ViewPatch
@@ -108,6 +108,8 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
 def _law(flags: int) -> str:
     if flags & AT_POINT:
         return EQUIVALENT_POINT
+    if flags & SOFT:
+        return SOFT_MINIMUM
     return RIGID_SKIN if flags & BETWEEN_RIGID else PRESSURE_FIELD
 
 

@@ -197,12 +197,12 @@ def similar_law(face, patch):
 def sap_stiffness(face, patch):
     """``R_n = max(beta^2 w / 4 pi^2, 1 / (dt k (dt + tau)))`` and ``R_t = sigma w`` (Castro 2022, section V).
 
-    Reads face: stiffness_dt; patch: delassus, dt.
+    Reads face: inverse_mass, stiffness_dt; patch: dt.
     """
-    stiffest = 4.0 * math.pi * math.pi / (NEAR_RIGID * NEAR_RIGID * patch.delassus)
+    stiffest = 4.0 * math.pi * math.pi / (NEAR_RIGID * NEAR_RIGID * face.inverse_mass)
     softening = min(1.0, stiffest / max(patch.dt * face.stiffness_dt, TINY))
     stiff_n = softening * patch.dt * face.stiffness_dt
-    return SapStiffness(stiff_n, 1.0 / (FRICTION_SOFTNESS * patch.delassus), softening)
+    return SapStiffness(stiff_n, 1.0 / (FRICTION_SOFTNESS * face.inverse_mass), softening)
 
 
 @kernel(inline=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, LANES, SLIP, STIFFNESS_DT, N, X
+from hydro_sim_core.solvers.problem import ELASTIC, FRICTION, INVERSE_MASS, LANES, SLIP, STIFFNESS_DT, N, X
 
 
 class Twist(NamedTuple):
@@ -34,6 +34,7 @@ class FaceState(NamedTuple):
         stiffness_dt: dt k, or (dt + tau) k with linear damping: force lost a unit of v_n, N s/m.
         friction: Friction bound known before the solve, mu times a normal impulse, N s; 0 where the method sets none.
         slip: Regularisation speed of friction, m/s.
+        inverse_mass: w, inverse mass that the face is taken to feel, 1/kg.
     """
 
     x0: float
@@ -54,6 +55,7 @@ class FaceState(NamedTuple):
     stiffness_dt: float
     friction: float
     slip: float
+    inverse_mass: float
 
 
 class PatchState(NamedTuple):
@@ -62,15 +64,12 @@ class PatchState(NamedTuple):
     Attributes:
         dissipation: Hunt-Crossley dissipation d, s/m.
         mu: Coefficient of friction.
-        delassus: w, inverse mass that the patch feels at its reference point, 1/kg: a third of the Frobenius norm of
-            J A^-1 J^T over the linear rows.
         dt: Time step, s.
         h0: Grain vector h: friction along it is sqrt(1 - |h|^2) times that across it; with ``h1`` and ``h2``.
     """
 
     dissipation: float
     mu: float
-    delassus: float
     dt: float
     h0: float = 0.0
     h1: float = 0.0
@@ -87,12 +86,10 @@ def twist_of(V):
 def patch_state(problem, p):
     """The values shared by the faces of patch ``p``.
 
-    Reads problem: delassus, dissipation, dt, friction, grain.
+    Reads problem: dissipation, dt, friction, grain.
     """
     h = problem.grain[p]
-    return PatchState(
-        problem.dissipation[p], problem.friction[p], problem.delassus[p], problem.dt[0], h[0], h[1], h[2]
-    )
+    return PatchState(problem.dissipation[p], problem.friction[p], problem.dt[0], h[0], h[1], h[2])
 
 
 @kernel(inline=True)
@@ -127,4 +124,5 @@ def face_state(block, i, twist):
         block[STIFFNESS_DT * LANES + i],
         block[FRICTION * LANES + i],
         block[SLIP * LANES + i],
+        block[INVERSE_MASS * LANES + i],
     )

@@ -241,10 +241,14 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
 def settle_friction(problem, options, law, island, solve, scratch):
     """Call ``solve`` on an island with friction bounds of the velocities before, and again until they are its own.
 
-    Reads options: lags, relag; problem: v0; scratch: island_report, v.
+    Reads options: keeps_bounds, lags, relag; problem: v0; scratch: island_report, v.
     Writes scratch: island_report.
     """
     report = scratch.island_report
+    if options.keeps_bounds:
+        solve(problem, options, law, island, scratch)
+        report[SOLVES] += 1.0
+        return
     update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):
         solve(problem, options, law, island, scratch)

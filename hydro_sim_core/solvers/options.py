@@ -20,6 +20,7 @@ class SolverOptions(NamedTuple):
         stiction_speed: Regularisation speed of contact friction, m/s.
         lags: Whether the law bounds friction by normal impulses that are known before the solve.
         relag: With such a law, solve again when an impact changes the bounds.
+        keeps_bounds: Whether the friction bounds and regularisation speeds that faces were loaded with are kept.
         numbers_per_face: Memory that the method keeps for every face, in floats.
     """
 
@@ -28,6 +29,7 @@ class SolverOptions(NamedTuple):
     stiction_speed: float
     lags: bool
     relag: bool
+    keeps_bounds: bool = False
     numbers_per_face: int = 0
 
 

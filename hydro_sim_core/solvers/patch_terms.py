@@ -159,7 +159,7 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
         p: Which patch.
         V: (6,) relative twist.
         stiction_speed: Smallest regularisation speed, m/s.
-        softness: Regularisation speed per unit of friction impulse, in units of the patch's ``delassus``.
+        softness: Regularisation speed per unit of friction impulse, in units of the face's ``inverse_mass``.
         sums: (NUM_SUMS * LANES,) scratch.
 
     Returns:
@@ -169,7 +169,6 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
     Writes problem: blocks.
     """
     patch, twist = patch_state(problem, p), twist_of(V)
-    softness *= patch.delassus
     sums[: 2 * LANES] = 0.0
     for b in range(problem.first_block[p], problem.first_block[p + 1]):
         block = problem.blocks[b]
@@ -179,7 +178,7 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
             sums[i] += abs(friction - face.friction)
             sums[LANES + i] += friction
             block[FRICTION * LANES + i] = friction
-            block[SLIP * LANES + i] = max(stiction_speed, softness * friction)
+            block[SLIP * LANES + i] = max(stiction_speed, softness * face.inverse_mass * friction)
     change = 0.0
     total = 0.0
     for i in range(LANES):

@@ -27,7 +27,8 @@ ELASTIC = (
 STIFFNESS_DT = 7  # dt k (or (dt + relaxation time) k with linear damping): lost force per unit of v_n, N s/m
 FRICTION = 8  # mu times the lagged normal impulse, N s
 SLIP = 9  # speed at which friction is 71 % of its bound, m/s
-NUM_FACE_ROWS = 10
+INVERSE_MASS = 10  # w, inverse mass that the face is taken to feel, 1/kg
+NUM_FACE_ROWS = 11
 
 #: Rows of ``ContactProblem.drift``: at the beginning of the step, during it, and for search directions (zero).
 DRIFT_BEFORE, DRIFT, NO_DRIFT = range(3)
@@ -51,7 +52,8 @@ class ContactProblem(NamedTuple):
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
         friction: (patches,) coefficient of friction.
         grain: (patches, 3) vector h in the patch's axes: friction along it is sqrt(1 - |h|^2) of that across.
-        delassus: (patches,) inverse mass that a patch feels at its reference point, 1/kg; see ``PatchState``.
+        delassus: (patches,) w, inverse mass that a patch feels at its reference point, 1/kg: a third of the Frobenius
+            norm of J A^-1 J^T over the linear rows.
         jacobian: (patches, 6, nv) twist of B relative to A at the reference point, angular first; defined in the
             patch's columns only.
         drift: (3, patches, 6) part of that twist that impulses do not change: from prescribed velocities and from

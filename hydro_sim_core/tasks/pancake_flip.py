@@ -8,12 +8,10 @@ slides off until its rim stands on the stove, the blade comes after it, and the 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.manipulation.cartesian_motion import fastest_share
@@ -29,7 +27,7 @@ from hydro_sim_core.tasks.skills import (
 )
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.turner import ALONG, GRIPPER
-from hydro_sim_core.tasks.variation import drawn, model_of
+from hydro_sim_core.tasks.variation import Draws, model_of
 
 Array = NDArray[np.float64]
 
@@ -173,21 +171,20 @@ class PancakeFlip:
         return pose([x, y, self._X_WO[2, 3] + height], [0.0, pitch, 0.0])
 
 
-def variation(rng: np.random.Generator, scene: LoadedScene) -> dict[str, Any]:
+def variation(draws: Draws) -> None:
     """Starts within 1 cm and 5 degrees, friction within 20 %, stiffness within 30 %."""
-    spatula, pancake = model_of(scene, "spatula").pose, model_of(scene, "pancake").pose
-    places = [np.array(start.xyz) for start in (spatula, pancake)]
-    for place in places:
-        place[:2] += rng.uniform(-0.01, 0.01, 2)
-    roll, pitch, yaw = spatula.rpy
-    yaw += math.radians(rng.uniform(-5.0, 5.0))
-    return {
-        "models.spatula.pose.xyz": places[0].tolist(),
-        "models.spatula.pose.rpy": [roll, pitch, yaw],
-        "models.pancake.pose.xyz": places[1].tolist(),
-        **drawn(rng, scene, "modulus", [("pancake", "pancake")], 0.3),
-        **drawn(rng, scene, "mu_dynamic", SURFACES, 0.2),
-    }
+    for name in ("spatula", "pancake"):
+        x, y, z = model_of(draws.scene, name).pose.xyz
+        x, y = (
+            value + draws.between(f"{name} along {axis}, mm", -0.01, 0.01, 1e3)
+            for axis, value in (("x", x), ("y", y))
+        )
+        draws.values[f"models.{name}.pose.xyz"] = [x, y, z]
+    roll, pitch, yaw = model_of(draws.scene, "spatula").pose.rpy
+    yaw += math.radians(draws.between("spatula about z, deg", -5.0, 5.0))
+    draws.values["models.spatula.pose.rpy"] = [roll, pitch, yaw]
+    draws.properties("modulus", "modulus", [("pancake", "pancake")], 0.3)
+    draws.properties("friction", "mu_dynamic", SURFACES, 0.2)
 
 
 def judge(story: Story) -> Outcome:

@@ -221,22 +221,41 @@ class PitchFromMembrane:
         gripper: The gripper.
         frames: Frames of the cameras, by finger.
         period: Time between two measurements, s.
+        noise: White noise of each pixel of the images, standard deviation, m.
     """
 
     #: What the membrane is pushed in at least where something touches it, m.
     PUSHED = 2e-4
+    #: Side of the square over which a noisy image is averaged to find where it is pushed in, pixels, and by how many
+    #: standard deviations of the average it then has to be pushed in further.
+    WINDOW, SURE = 11, 4.0
+    #: Standard deviation of the pitch from one pair of images, rad: without noise, and what a m of noise adds.
+    SPREAD, PER_NOISE = 5e-4, 3.5
+    #: That of the rate's change in a period, rad/s, to weigh noisy images.
+    RATE = 3e-2
     #: Fewer pixels than this are no handle.
     LEAST = 60
     #: Curvature below which it is no handle, 1/m, but the other bubble; that of the handle is 83 and more.
     LEAST_CURVED = 40.0
-    #: Share of a difference between what is seen and what was expected, of the pitch and of the rate.
+    #: Share of a difference between what is seen and what was expected, of the pitch and of the rate: the largest.
     GAINS = 0.7, 0.35
 
     def __init__(
-        self, cameras: Mapping[str, BubbleCamera], frames: Mapping[str, str], gripper: Gripper, period: float
+        self,
+        cameras: Mapping[str, BubbleCamera],
+        frames: Mapping[str, str],
+        gripper: Gripper,
+        period: float,
+        noise: float = 0.0,
     ) -> None:
         self._cameras, self._frames, self._gripper, self._period = cameras, frames, gripper, period
         self._rays = {link: camera.camera.rays() for link, camera in cameras.items()}
+        self._window = self.WINDOW if noise > 0.0 else 1
+        self._unsure = self.SURE * noise
+        self._gains = self.GAINS
+        if noise > 0.0:
+            steady = steady_gains(self.RATE * period / (self.SPREAD + self.PER_NOISE * noise))
+            self._gains = min(self.GAINS[0], steady[0]), min(self.GAINS[1], steady[1])
         self._begun = False
         self.pitch, self.rate, self.holds = 0.0, 0.0, True
 
@@ -254,15 +273,14 @@ class PitchFromMembrane:
             return
         expected = self.pitch + self._period * self.rate
         off = pitch - expected
-        self.pitch = expected + self.GAINS[0] * off
-        self.rate += self.GAINS[1] * off / self._period
+        self.pitch = expected + self._gains[0] * off
+        self.rate += self._gains[1] * off / self._period
 
     def _direction(self, link: str, measured: Measurement) -> Array | None:
         """Direction (3,) of the handle in the world, one of both; None where no handle has pushed the membrane in."""
         camera = self._cameras[link]
         depth = measured.images[link].astype(float)
-        with np.errstate(invalid="ignore"):
-            pushed = depth < camera.rest_depth - self.PUSHED
+        pushed = pushed_in(camera.rest_depth - depth, self.PUSHED, self._window, self._unsure)
         if np.count_nonzero(pushed) < self.LEAST:
             return None
         points = depth[pushed][:, None] * self._rays[link][pushed]
@@ -282,3 +300,44 @@ class PitchFromMembrane:
     def _pitch_of(axes: Axes, direction: Array) -> float:
         """Of both directions of a line, the one that points forward."""
         return angle_in(axes, direction if direction @ axes.forward > 0.0 else -direction)
+
+
+def pushed_in(depression: Array, least: float, window: int, unsure: float) -> NDArray[np.bool_]:
+    """Where a membrane is pushed in, on average over the pixels around that see it.
+
+    Args:
+        depression: (H, W) what each pixel is pushed in, m; NaN where it does not see the membrane.
+        least: Average that counts, m.
+        window: Side of the square of those pixels, odd.
+        unsure: What a single pixel would have to be pushed in further, for its noise, m; less for an average.
+    """
+    seen = np.isfinite(depression)
+    total = square_sums(np.where(seen, depression, 0.0), window)
+    count = square_sums(seen.astype(float), window).round()
+    return np.asarray(seen & (total > least * count + unsure * np.sqrt(count)))
+
+
+def square_sums(values: Array, window: int) -> Array:
+    """Sums (H, W) over squares around each element, of an odd side; outside there are zeros."""
+    if window == 1:
+        return values
+    half = window // 2
+    rows, columns = values.shape
+    sums = np.zeros((rows + window, columns + window))
+    sums[half + 1 : half + 1 + rows, half + 1 : half + 1 + columns] = values
+    sums = sums.cumsum(axis=0).cumsum(axis=1)
+    return np.asarray(
+        sums[window:, window:] - sums[:-window, window:] - sums[window:, :-window] + sums[:-window, :-window]
+    )
+
+
+def steady_gains(index: float) -> tuple[float, float]:
+    """Gains of position and rate, the latter times the period, with which a Kalman filter of these two ends.
+
+    Args:
+        index: Tracking index: standard deviation of the rate's change in a period, times the period, over that of a
+            measured position.
+    """
+    r = (4.0 + index - math.sqrt(8.0 * index + index * index)) / 4.0
+    alpha = 1.0 - r * r
+    return alpha, 2.0 * (2.0 - alpha) - 4.0 * math.sqrt(1.0 - alpha)

@@ -35,7 +35,7 @@ from hydro_sim_core.tasks.robot import Measurement, Robot, Script, TaskFailed
 from hydro_sim_core.tasks.skills import wait
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.turner import GRIPPER, MIDDLE, X_SH
-from hydro_sim_core.tasks.variation import drawn, model_of
+from hydro_sim_core.tasks.variation import Draws, model_of
 
 Array = NDArray[np.float64]
 
@@ -75,10 +75,13 @@ class Settings:
     Attributes:
         pitch: Set pitch of the handle, rad: of its end towards the blade, above level.
         feedback: What tells the pitch, ``wrench`` or ``membrane``.
+        depth_noise: White noise of each pixel of the images of the membranes, standard deviation, m; of the cameras
+            that are simulated, and known to the controller.
     """
 
     pitch: float = -0.5
     feedback: str = "wrench"
+    depth_noise: float = 0.0
 
 
 class SlipControl:
@@ -98,7 +101,7 @@ class SlipControl:
         if bubbles:
             cameras = {bubble.link: make_camera(bubble, model)[0] for bubble in bubbles}
             frames = {bubble.link: bubble.frame for bubble in bubbles}
-            self._feedback = PitchFromMembrane(cameras, frames, GRIPPER, period)
+            self._feedback = PitchFromMembrane(cameras, frames, GRIPPER, period, settings.depth_noise)
         else:
             held = held_model(model, "spatula", HANDLE)
             self._feedback = PitchFromWrench(held, HANDLE, GRIPPER, MIDDLE[:3, 3], period)
@@ -192,19 +195,17 @@ def start_at(scene: LoadedScene, pitch: float, along: float = 0.0) -> dict[str, 
     }
 
 
-def variation(rng: np.random.Generator, scene: LoadedScene) -> dict[str, Any]:
+def variation(draws: Draws) -> None:
     """Starts within 1 cm and 0.4 rad, friction within 20 %, stiffness within 30 %."""
-    start = start_at(scene, float(rng.uniform(-0.2, 0.6)), float(rng.uniform(-0.01, 0.01)))
+    pitch = draws.between("pitch, rad", -0.2, 0.6)
+    along = draws.between("held further back, mm", -0.01, 0.01, 1e3)
+    draws.values |= start_at(draws.scene, pitch, along)
     fingers = [("arm", link) for link in GRIPPER.links]
-    modulus = drawn(rng, scene, "modulus", fingers[:1], 0.3)
-    (same,) = modulus.values()  # of both bubbles, which come from one mould
-    other = {f"models.arm.links.{GRIPPER.links[1]}.modulus": same}
-    return {
-        **start,
-        **modulus,
-        **other,
-        **drawn(rng, scene, "mu_dynamic", [("spatula", HANDLE), *fingers], 0.2),
-    }
+    draws.properties("modulus", "modulus", fingers[:1], 0.3)
+    # That of both bubbles, which come from one mould.
+    same = draws.values[f"models.arm.links.{GRIPPER.links[0]}.modulus"]
+    draws.values[f"models.arm.links.{GRIPPER.links[1]}.modulus"] = same
+    draws.properties("friction", "mu_dynamic", [("spatula", HANDLE), *fingers], 0.2)
 
 
 def follow(measured: Measurement) -> dict[str, float]:
@@ -250,6 +251,8 @@ def judge(story: Story, set_pitch: float) -> Outcome:
     return Outcome(not reasons, "; ".join(reasons), measures)
 
 
+#: Largest noise of their depth that can be set, m.
+MOST_NOISE = 2e-3
 #: Images of the membranes, of a quarter of the pixels of the real camera.
 BUBBLES = tuple(
     Bubble(
@@ -275,11 +278,17 @@ def slip_task(told: Mapping[str, Any]) -> Task:
     if settings.feedback not in feedbacks:
         mend = did_you_mean(str(settings.feedback), feedbacks)
         raise InputError(source, "controller.feedback", f"{excerpt(settings.feedback)} is none", mend)
-    number = settings.pitch
-    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= 1.4:
+    if not _is_number(settings.pitch, -1.4, 1.4):
         mend = "give a number from -1.4 to 1.4, rad"
-        raise InputError(source, "controller.pitch", f"{excerpt(number)} is no pitch to set", mend)
-    bubbles = feedbacks[settings.feedback]
+        raise InputError(source, "controller.pitch", f"{excerpt(settings.pitch)} is no pitch to set", mend)
+    noise = settings.depth_noise
+    if not _is_number(noise, 0.0, MOST_NOISE):
+        mend = f"give a number from 0 to {MOST_NOISE:g}, m"
+        raise InputError(source, "controller.depth_noise", f"{excerpt(noise)} is no noise of an image", mend)
+    if noise and settings.feedback != "membrane":
+        mend = "add controller.feedback=membrane"
+        raise InputError(source, "controller.depth_noise", "there are no images without membranes", mend)
+    bubbles = tuple(replace(bubble, depth_noise=float(noise)) for bubble in feedbacks[settings.feedback])
     return Task(
         summary="an arm lets a spatula slip to a set pitch by its grip alone (Masterjohn 2022, V-C)",
         scene="slip_control",
@@ -292,8 +301,13 @@ def slip_task(told: Mapping[str, Any]) -> Task:
         bubbles=bubbles,
         shows=("spatula", HANDLE, "gripper", "link_1"),
         settings=vars(settings),
+        variants={"feedback from the membranes": {"feedback": "membrane"}},
         told=lambda other: slip_task({**told, **other}),
     )
+
+
+def _is_number(value: Any, least: float, most: float) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and least <= value <= most
 
 
 TASK = slip_task({})

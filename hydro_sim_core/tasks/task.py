@@ -6,15 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.robot import Measurement, Robot, Script
-
-Array = NDArray[np.float64]
+from hydro_sim_core.tasks.variation import Draws
 
 
 class TaskController(Protocol):
@@ -81,12 +76,13 @@ class Task:
         period: Time between two commands, s.
         duration: Time after which it counts as failed, s.
         controller: Makes a controller of a world to plan in and the period.
-        variation: Values of the scene by path for a draw of the start, friction and stiffness.
+        variation: Draws start, friction and stiffness.
         judge: Tells the outcome from what was measured.
         follow: Numbers of a measurement, by name and unit, that the judge wants to know of every period.
         bubbles: Soft-bubble fingers whose depth images the controller needs.
         shows: Links that fill films and pictures of it, where they are at the start; empty for all that is near.
         settings: What its controller may be told, by name.
+        variants: Other settings that a list of tasks offers, by what they are called there.
         told: Makes the task with other settings, by name; raises InputError where a value does not fit.
     """
 
@@ -95,10 +91,11 @@ class Task:
     period: float
     duration: float
     controller: Callable[[World, float], TaskController]
-    variation: Callable[[np.random.Generator, LoadedScene], dict[str, Any]]
+    variation: Callable[[Draws], None]
     judge: Callable[[Story], Outcome]
     follow: Callable[[Measurement], Mapping[str, float]] = follow_nothing
     bubbles: tuple[Bubble, ...] = ()
     shows: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     told: Callable[[Mapping[str, Any]], Task] | None = None

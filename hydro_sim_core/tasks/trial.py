@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.tasks.attempt import Ending, attempt
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Task
+from hydro_sim_core.tasks.variation import Draws
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Trial:
         steps: Steps of the simulation.
         mean_faces: Contact faces, on average over the periods.
         measures: Numbers behind the outcome.
+        drawn: What the seed has drawn, by name and unit.
         digest: Of the last state: equal trials have equal ones.
         course: Of every period: time (s), and what the task follows, by name.
     """
@@ -46,6 +48,7 @@ class Trial:
     steps: int
     mean_faces: float
     measures: Mapping[str, float]
+    drawn: Mapping[str, float]
     digest: str
     course: Sequence[Mapping[str, float]] = ()
 
@@ -69,9 +72,16 @@ def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = No
         InputError: A path or value of these is wrong.
     """
     scene = find_scene(task.scene)
-    varied = {} if seed is None else task.variation(np.random.default_rng(seed), scene)
-    changes = {**varied, **(values or {})}
+    changes = {**draw(task, seed, scene).values, **(values or {})}
     return scene.with_(changes) if changes else scene
+
+
+def draw(task: Task, seed: int | None, scene: LoadedScene) -> Draws:
+    """What a seed draws of the scene of a task; nothing without one."""
+    draws = Draws(np.random.default_rng(seed), scene)
+    if seed is not None:
+        task.variation(draws)
+    return draws
 
 
 def steps_of_a_period(task: Task, time_step: float) -> int:
@@ -110,7 +120,7 @@ def run_trial(
     controller = task.controller(model, task.period)
     count = steps_of_a_period(task, world.time_step)
     faces = 0
-    views = views_of(task, world)
+    views = views_of(task, world, seed or 0)
     attempted = attempt(task, controller, measure(world, views))
     try:
         commands = next(attempted)
@@ -131,18 +141,24 @@ def run_trial(
         world.step_count,
         faces * count / world.step_count,
         ending.outcome.measures,
+        draw(task, seed, model.scene).drawn,
         hashlib.sha256(world.q.tobytes() + world.v.tobytes()).hexdigest()[:16],
         ending.course,
     )
 
 
-def views_of(task: Task, world: World) -> dict[str, BubbleView]:
+def views_of(task: Task, world: World, seed: int = 0) -> dict[str, BubbleView]:
     """The cameras in Soft-bubble fingers that a task looks through, by finger.
+
+    Args:
+        task: The task.
+        world: The world.
+        seed: Of the noise of their images.
 
     Raises:
         InputError: The world has no such finger, or its camera does not see it.
     """
-    return {bubble.link: BubbleView(bubble, world) for bubble in task.bubbles}
+    return {bubble.link: BubbleView(replace(bubble, noise_seed=seed), world) for bubble in task.bubbles}
 
 
 def measure(world: World, views: Mapping[str, BubbleView] | None = None) -> Measurement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -10,32 +11,56 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.scene import ModelSpec
 
 
+class Draws:
+    """Draws values of a scene, and notes what it has drawn.
+
+    Args:
+        rng: What it draws with, once a value.
+        scene: The scene.
+
+    Attributes:
+        values: Of the scene by path, as ``LoadedScene.with_`` takes them.
+        drawn: What was drawn, by name and unit, each told as it is drawn: a change of the start, or a share.
+    """
+
+    def __init__(self, rng: np.random.Generator, scene: LoadedScene) -> None:
+        self._rng, self.scene = rng, scene
+        self.values: dict[str, Any] = {}
+        self.drawn: dict[str, float] = {}
+
+    def between(self, name: str, least: float, most: float, per_unit: float = 1.0) -> float:
+        """Draw a number.
+
+        Args:
+            name: Name with the unit in which it is noted.
+            least: Least number, in SI units.
+            most: Largest.
+            per_unit: Number of those units in one of SI, such as 1e3 for mm.
+        """
+        number = float(self._rng.uniform(least, most))
+        self.drawn[name] = per_unit * number
+        return number
+
+    def properties(self, word: str, name: str, links: Iterable[tuple[str, str]], share: float) -> None:
+        """Draw a contact property for each of some links within a share of what the scene has.
+
+        Args:
+            word: Of the property, such as ``friction``, for what is noted.
+            name: Of the property, such as ``mu_dynamic``.
+            links: Models, and links of these, all of whose geometries have the same value.
+            share: Largest change, as a share of the value.
+        """
+        for model, link in links:
+            path, value = _found(self.scene, model, link, name)
+            factor = float(self._rng.uniform(1.0 - share, 1.0 + share))
+            self.values[path] = value * factor
+            self.drawn[f"{word} of {link.replace('_', ' ')}, %"] = 100.0 * (factor - 1.0)
+
+
 def model_of(scene: LoadedScene, name: str) -> ModelSpec:
     """The section of a model in a scene that has it."""
     (found,) = (model for model in scene.spec.models if model.name == name)
     return found
-
-
-def drawn(
-    rng: np.random.Generator, scene: LoadedScene, name: str, links: Iterable[tuple[str, str]], share: float
-) -> dict[str, float]:
-    """A contact property, drawn for each of some links within a share of what the scene has.
-
-    Args:
-        rng: Draws once a link.
-        scene: The scene.
-        name: Of the property, such as ``mu_dynamic``.
-        links: Models, and links of these, all of whose geometries have the same value.
-        share: Largest change, as a share of the value.
-
-    Returns:
-        Values by path, as ``LoadedScene.with_`` takes them.
-    """
-    values = {}
-    for model, link in links:
-        path, value = _found(scene, model, link, name)
-        values[path] = value * float(rng.uniform(1.0 - share, 1.0 + share))
-    return values
 
 
 def _found(scene: LoadedScene, model: str, link: str, name: str) -> tuple[str, float]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
@@ -30,12 +31,14 @@ class Choice:
         group: Heading under which it is shown.
         path: The scene's file.
         task: Name of the task whose controller leads what the scene holds; empty for none.
+        settings: What that controller is told, by name.
     """
 
     name: str
     group: str
     path: Path
     task: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def scene_choices(scene: Path) -> tuple[Choice, ...]:

@@ -36,11 +36,14 @@ def test_a_failure_is_told_with_its_reason_and_status(tmp_path):
 
 @pytest.mark.long
 def test_many_trials_are_counted(tmp_path):
-    path = tmp_path / "trials.json"
-    result = call("pancake_flip", "--seeds", 2, "--jobs", 2, "--json", path, *FAR)
+    path, picture = tmp_path / "trials.json", tmp_path / "where.png"
+    result = call("pancake_flip", "--seeds", 2, "--jobs", 2, "--json", path, "--out", picture, *FAR)
     assert result.exit_code == 1, result.output
     assert "0 of 2 succeeded" in result.output
-    assert [trial["seed"] for trial in json.loads(path.read_text())["trials"]] == [0, 1]
+    trials = json.loads(path.read_text())["trials"]
+    assert [trial["seed"] for trial in trials] == [0, 1]
+    assert trials[0]["drawn"]["friction of stove, %"] != trials[1]["drawn"]["friction of stove, %"]
+    assert picture.stat().st_size > 10_000
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,7 @@ def test_many_trials_are_counted(tmp_path):
         (("--seed", 1), "name the task"),
         (("pancake_flip", "--seeds", 2, "--seed", 1), "takes no --seed"),
         (("pancake_flip", "--jobs", 2), "is for --seeds"),
+        (("pancake_flip", "--seeds", 2, "--out", "x.mp4"), "makes no film"),
         (("pancake_flip", "--headless", "--set", "models.nobody.pose.xyz=[0, 0, 0]"), "nobody"),
         (("pancake_flip", "--headless", "--set", "time_step=3e-3"), "time_step: of 0.003 s does not divide"),
         (("pancake_flip", "--out", "x.txt"), ".txt"),

@@ -62,7 +62,7 @@ def test_a_trial_is_filmed_from_its_start_to_after_its_end_and_its_end_drawn(tmp
         (("--size", "160x120", "--camera", "top"), "--size and --camera need a picture or film"),
         (("--solid",), "--solid needs a picture or film"),
         (("--headless", "--full-scale", 2), "--full-scale needs a picture or film, or a page"),
-        (("--seeds", 2, "--out", "x.gif"), "makes no picture or film"),
+        (("--seeds", 2, "--out", "x.gif"), "takes no --seed, and makes no film"),
         (("--seeds", 2, "--camera", "top"), "--camera needs a picture or film of one trial"),
         (("--out", "x.gif", "--fps", 80), "a GIF shows 0.01 to 50 frames a second, not 80"),
         (("--out", "x.tiff"), "end it in .mp4, .webm or .gif for the film, .png for the picture"),

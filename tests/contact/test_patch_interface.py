@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 import hydro_sim_core as hs
+from support.contact.patches import moment_of_pressure
 from support.contact.poses import pose, random_direction, random_rotation
 
 PROPERTY = settings(max_examples=25, deadline=None)
@@ -75,11 +76,9 @@ def test_what_a_patch_holds(a, b, representation):
 
     push = patch.areas * np.maximum(patch.pressures, 0.0)
     np.testing.assert_allclose(patch.force_on_b, push @ patch.normals, rtol=1e-12)
-    forces = push[:, None] * patch.normals
+    point = (0.1, 0.2, 0.3)
     np.testing.assert_allclose(
-        patch.moment_on_b((0.1, 0.2, 0.3)),
-        np.cross(patch.centroids - [0.1, 0.2, 0.3], forces).sum(axis=0),
-        atol=1e-12 * push.sum(),
+        patch.moment_on_b(point), moment_of_pressure(patch, point), atol=1e-12 * push.sum()
     )
     assert patch.area == pytest.approx(patch.areas[patch.pressures >= 0.0].sum(), rel=1e-12)
 

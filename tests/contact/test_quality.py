@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -305,3 +306,28 @@ def test_overlap_without_faces_is_all_error():
     everything_dropped = patch_quality(faces, dropped_force=2.0, overlaps_without_faces=True)
     assert everything_dropped.lost_force_share == 1.0
     assert everything_dropped.is_deep
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_squares_of_a_grid_keep_their_share_of_the_second_moment(count):
+    """Of n by n squares each has 1 / n^4 of the second moment of all about its own centre."""
+    corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]) / count
+    steps = np.arange(count) / count
+    polygons = [np.add(corners, [x, y, 0.0]) for x in steps for y in steps]
+    faces = made_faces(polygons, np.ones(count**2), np.tile([0.0, 0.0, -1.0], (count**2, 1)))
+    assert patch_quality(faces).moment_error == pytest.approx(1.0 / count**2, rel=1e-12)
+
+
+def test_faces_without_pressure_have_no_moment_to_be_wrong():
+    square = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
+    faces = made_faces([square, np.add(square, [2.0, 0.0, 0.0])], [1.0, -1.0], np.zeros((2, 3)))
+    assert patch_quality(faces).moment_error == pytest.approx(1.0)
+    assert patch_quality(made_faces([square], [-1.0], np.zeros((1, 3)))).moment_error == 0.0
+
+
+def test_of_a_static_patch_the_moment_is_exact():
+    """It is what a world tells of fine meshes, whose faces act at their centroids in a step."""
+    patch = ball_patch(0.02)
+    assert patch.quality.moment_error == 0.0
+    at_centroids = replace(patch, at_centroids=True)
+    assert at_centroids.quality.moment_error == patch_quality(patch.faces).moment_error > 0.0

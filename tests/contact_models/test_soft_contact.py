@@ -1,5 +1,6 @@
 """The soft-minimum contact model against closed forms, the third law and a plain reading of its equations."""
 
+import itertools
 from dataclasses import replace
 
 import array_api_strict
@@ -22,6 +23,7 @@ MODEL = SoftContactModel(
     epsilon1=1e-3,
     epsilon2=5e-3,
     epsilon3=2e-3,
+    damping_blend=0.0,  # as in the paper
 )
 REST = np.zeros(6)
 GROUND, SLAB = plane_cloud(1.0, 11), plane_cloud(0.2, 5, upwards=False)
@@ -73,6 +75,51 @@ def test_damping_polynomial_has_a_continuous_slope():
         h = 1e-7
         below, at, above = damping_factor(corner + np.array([-h, 0.0, h]))
         np.testing.assert_allclose([(at - below) / h, (above - at) / h], slope, atol=1e-6)
+
+
+@pytest.mark.parametrize("blend", [0.05, 0.1, 0.6])
+def test_blended_damping_is_the_mean_of_the_papers_and_twice_differentiable(blend):
+    u, weights = np.polynomial.legendre.leggauss(40)
+    for x in (-1.2, -0.3 * blend, 0.4 * blend, 1.0, 2.0 - 0.2 * blend, 2.0 + 0.7 * blend, 2.9):
+        # The mean over x +- blend in three parts, so that no part has a corner inside.
+        edges = np.unique(np.clip([x - blend, 0.0, 2.0, x + blend], x - blend, x + blend))
+        parts = [
+            0.5 * (end - begin) * weights @ damping_factor(0.5 * (begin + end) + 0.5 * (end - begin) * u)
+            for begin, end in itertools.pairwise(edges)
+        ]
+        np.testing.assert_allclose(damping_factor(np.array(x), blend), sum(parts) / (2 * blend), atol=1e-14)
+    h = 1e-4
+    for corner in (-blend, blend, 2.0 - blend, 2.0 + blend):
+        d = damping_factor(corner + h * np.arange(-3.0, 4.0), blend)
+        second = np.diff(d, 2) / h**2
+        # A jump of the second derivative would be 1/2; it may bend, by 1 / (4 blend).
+        assert np.abs(np.diff(second)).max() < 2 * h / (4 * blend) + 1e-6
+    assert damping_factor(np.array(0.0), blend) == pytest.approx(1.0 + blend**2 / 24)
+
+
+def test_a_half_space_presses_as_a_large_plane():
+    ball, X_WB = sphere_cloud(0.05, 300), pose((0.0, 0.0, 0.048))
+    V_WB = np.array([1.0, 2.0, 0.5, 0.1, -0.2, -0.1])
+    ground = contact_wrench(OrientedCloud.half_space(), np.eye(4), REST, ball, X_WB, V_WB, MODEL)
+    # The plane's own points have no weight if they are above the ball's lowest by many epsilon2.
+    cold = replace(MODEL, epsilon2=1e-4)
+    half = contact_wrench(OrientedCloud.half_space(), np.eye(4), REST, ball, X_WB, V_WB, cold)
+    lowest = ball.points[:, 2].min() + 0.048
+    far = plane_cloud(4.0, 5)
+    points = far.points + np.array([0.07, 0.03, 0.0])  # none below the ball
+    plane = contact_wrench(OrientedCloud(points, far.normals), np.eye(4), REST, ball, X_WB, V_WB, cold)
+    assert lowest < 0.0
+    np.testing.assert_allclose(half, plane, rtol=1e-6, atol=1e-9)
+    assert ground[5] > 0.0
+    swapped = contact_wrench(ball, X_WB, V_WB, OrientedCloud.half_space(), np.eye(4), REST, MODEL)
+    np.testing.assert_allclose(swapped, -wrench_about(ground, -X_WB[:3, 3]), rtol=1e-9, atol=1e-9)
+
+
+def test_two_half_spaces_are_refused():
+    with pytest.raises(InputError, match="two half spaces"):
+        contact_wrench(
+            OrientedCloud.half_space(), np.eye(4), REST, OrientedCloud.half_space(), np.eye(4), REST, MODEL
+        )
 
 
 @pytest.mark.parametrize("speed", [1e-4, 1e-2, 1.0])
@@ -195,7 +242,9 @@ def test_any_array_library_will_do():
     np.testing.assert_allclose(np.asarray(wrench), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["stiffness", "dissipation_velocity", "stiction_velocity", "epsilon1", "mu"])
+@pytest.mark.parametrize(
+    "name", ["stiffness", "dissipation_velocity", "stiction_velocity", "epsilon1", "mu", "damping_blend"]
+)
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
 def test_bad_parameters_are_named(name, value):
     with pytest.raises(InputError) as error:

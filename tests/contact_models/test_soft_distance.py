@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.soft_distance import (
     OrientedCloud,
+    anisotropic_gaussians,
+    general_distance,
     separation,
     soft_distance,
     soft_distance_gradient,
@@ -102,6 +104,32 @@ def test_gradient_is_that_of_finite_differences(X, epsilon1):
     )
     gradient = soft_distance_gradient(cloud, points, epsilon1)
     np.testing.assert_allclose(gradient, (ahead - behind) / (2 * step), atol=1e-6)
+
+
+def test_general_kernel_with_equal_gaussians_is_equation_9():
+    cloud = OrientedCloud.from_geometry(geometry.box(0.2, 0.1, 0.06), 0.03)
+    points, epsilon1 = sphere_cloud(0.12, 40).points, 1e-3
+    equal = anisotropic_gaussians(np.tile(np.eye(3) / epsilon1, (len(cloud.points), 1, 1)))
+    expected = soft_distance(cloud, points, epsilon1)
+    np.testing.assert_allclose(general_distance(cloud, points, equal), expected, rtol=1e-11)
+
+
+def test_flat_gaussians_keep_the_far_side_of_a_thin_plate_out():
+    """Basis functions that fall faster along the normal; with round ones the other side weighs almost as much."""
+    plate = OrientedCloud.from_geometry(geometry.box(0.2, 0.2, 0.004), 0.02)
+    across = plate.normals[:, :, None] * plate.normals[:, None, :]
+    flat = anisotropic_gaussians(np.eye(3) / 4e-4 + across * (1e6 - 1 / 4e-4))
+    above = np.array([[0.01, 0.02, 0.003]])
+    np.testing.assert_allclose(general_distance(plate, above, flat), 0.001, atol=1e-5)
+    assert soft_distance(plate, above, 4e-4)[0] < 0.0
+
+
+def test_general_kernel_divides_work_into_blocks(monkeypatch):
+    cloud, points = sphere_cloud(RADIUS, 60), sphere_cloud(0.13, 31).points
+    basis = anisotropic_gaussians(np.tile(np.diag([900.0, 1200.0, 800.0]), (60, 1, 1)))
+    whole = general_distance(cloud, points, basis)
+    monkeypatch.setattr(cloud_module, "_PAIRS_A_BLOCK", 400)
+    np.testing.assert_allclose(general_distance(cloud, points, basis), whole, rtol=1e-13)
 
 
 def test_gradient_of_a_dense_sphere_is_the_normal():

@@ -11,12 +11,15 @@ import pytest
 from hydro_sim_core.description import scene
 from hydro_sim_core.description.scene_sensors import SENSOR_SECTIONS, SensorSpec
 from hydro_sim_core.description.scene_shapes import SHAPE_SECTIONS
+from hydro_sim_core.description.scene_soft import SoftPairSettings, SoftSettings
 from hydro_sim_core.description.yaml_source import Section
 from support.docs.blocks import ROOT
 
 PROGRAM = ROOT / "docs" / "scene_reference.py"
 SECTIONS = [
     *(each for _, each in getmembers(scene, isclass) if issubclass(each, Section) and each is not Section),
+    SoftSettings,
+    SoftPairSettings,
     *SHAPE_SECTIONS.values(),
     SensorSpec,
     *SENSOR_SECTIONS.values(),

@@ -90,4 +90,4 @@ def test_every_import_of_trimesh_is_held():
                 around = ast.unparse(whole[id(node)])
                 assert around.startswith(("with held_interrupts():", "if TYPE_CHECKING:")), path
                 held += around.startswith("with")
-    assert held == 6
+    assert held == 7

@@ -118,6 +118,34 @@ def test_both_encodings_of_depth_agree(make, snapshot, world):
     assert 0.8 * peak < pressure.max() <= peak * (1.0 + 1e-6)
 
 
+def test_noise_of_the_depth_is_white_and_the_same_at_every_look(make):
+    """As large as it is told, in both encodings, of its own for each finger and seed; pressure has none."""
+    name = "bubble_1/depth/image_rect_raw"
+    clean = _pixels(make(bubble_depth_encoding="32FC1")[name], np.float32)
+    noisy = {"bubble_depth_encoding": "32FC1", "bubble_depth_noise": 1e-3}
+    topics = make(**noisy)
+    first = _pixels(topics[name], np.float32)
+    np.testing.assert_array_equal(np.isnan(first), np.isnan(clean))
+    off = (first - clean)[np.isfinite(clean)]
+    assert off.std() == pytest.approx(1e-3, rel=0.02)
+    assert abs(off.mean()) < 5e-3 * 1e-3 * 3.0
+    np.testing.assert_array_equal(_pixels(topics[name], np.float32), first)
+    np.testing.assert_array_equal(_pixels(make(**noisy)[name], np.float32), first)
+    other = _pixels(make(**noisy, bubble_noise_seed=1)[name], np.float32) - clean
+    right, rest = (
+        _pixels(make(**values)["bubble_2/depth/image_rect_raw"], np.float32)
+        for values in (noisy, {"bubble_depth_encoding": "32FC1"})
+    )
+    for unlike in (other, right - rest):
+        both = np.isfinite(unlike) & np.isfinite(clean)
+        assert abs(np.corrcoef(unlike[both], (first - clean)[both])[0, 1]) < 0.05
+    in_mm = _pixels(make(bubble_depth_noise=1e-3)[name], np.uint16)
+    seen = np.isfinite(clean)
+    assert in_mm[seen] == pytest.approx(1e3 * first[seen], abs=0.501)
+    pressure = "bubble_1/contact_pressure/image_rect_raw"
+    assert topics[pressure].data == make(bubble_depth_encoding="32FC1")[pressure].data
+
+
 def test_depth_beyond_the_range_of_the_encoding_is_its_end():
     assert depth_in_mm(np.array([0.0123, np.nan, 1e6])).tolist() == [12, 0, 65535]
 

@@ -43,9 +43,12 @@ def status():
             ),
             failure=None,
             paused=True,
+            steps_in_loop=0,
+            states_lost=0,
         )
         link = SimpleNamespace(reports=dict, unheard_publishers=list)
-        Diagnostics(node, runner, Parameters(), Rejections(None), link, {})
+        priority = SimpleNamespace(scheduling="", refused=[])
+        Diagnostics(node, runner, Parameters(), Rejections(None), link, {}, priority)
         for counts["deep_steps"], counts["faceless_steps"] in bad_steps or [(0, 0)]:
             timers[0]()
         (found,) = [s for s in sent[-1].status if s.name == f"node: {part}"]
@@ -156,6 +159,7 @@ def test_laws_of_pairs_are_counted_and_silent_ones_named(status):
         "pairs with pressure field": "2",
         "pairs with rigid skin": "1",
         "pairs with equivalent point": "1",
+        "pairs with soft minimum": "0",
         "silent pairs": "2",
         "names of silent pairs": "box and lamp, pad and lamp",
     }

@@ -155,12 +155,14 @@ def test_moment_is_that_about_the_centre_of_pressure(encode):
 
 
 def test_faces_lie_a_little_out_of_the_stiffer_body(encode):
-    """Out of a rigid ground upwards, so that the drawn ground does not hide them."""
+    """Out of a rigid ground upwards, so that the drawn ground does not hide them; of two rigid bodies, out of B."""
     patch = _patch(0.004)
     ball = geometry.sphere(0.05, resolution=0.02, modulus=None)
     soft = geometry.half_space(modulus=1e5, slab_thickness=0.1)
     sunk = contact.compute_patch(ball, _pose(0.046), soft, _pose(0.0))
-    for one, sign in ((patch, -1.0), (sunk, 1.0)):
+    faces = patch.faces
+    rigid = replace(patch, face_source=replace(faces, gradients=np.full_like(faces.gradients, np.inf)))
+    for one, sign in ((patch, -1.0), (sunk, 1.0), (rigid, -1.0)):
         drawn = _of_type(encode(one), Marker.TRIANGLE_LIST)[0].points[0]
         drawn = np.array([drawn.x, drawn.y, drawn.z])
         vertices = np.concatenate(

@@ -188,7 +188,8 @@ def load():
         world = SimpleNamespace(time=0.0, time_step=0.1)
         sources = []
         runner = SimpleNamespace(
-            add_command_source=sources.append, snapshot=lambda: SimpleNamespace(epoch=world.epoch)
+            add_command_source=lambda source, idle: sources.append(source),
+            snapshot=lambda: SimpleNamespace(epoch=world.epoch),
         )
 
         def obey(topic, message, world):

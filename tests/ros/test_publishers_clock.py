@@ -88,7 +88,7 @@ def test_states_that_are_due_are_sent_or_counted(world, held_up):
     world.reset()
     listeners, recorders = [], defaultdict(_Recorder)
     start = take_snapshot(world, epoch=0)
-    runner = SimpleNamespace(snapshot=lambda: start, add_listener=listeners.append)
+    runner = SimpleNamespace(snapshot=lambda: start, add_follower=listeners.append)
     runner.paused = runner.waiting_for_permit = False
     node = SimpleNamespace(
         create_publisher=lambda _, topic, *__, **___: recorders[topic], get_logger=lambda: None
@@ -115,7 +115,7 @@ def test_states_of_a_world_that_was_exchanged_are_not_sent(world):
     """They would not fit the messages of the one that took its place; its clock goes on."""
     listeners, recorders = [], defaultdict(_Recorder)
     other = hs.load_scene("mug_on_plate")
-    runner = SimpleNamespace(snapshot=lambda: take_snapshot(world, epoch=0), add_listener=listeners.append)
+    runner = SimpleNamespace(snapshot=lambda: take_snapshot(world, epoch=0), add_follower=listeners.append)
     runner.paused = runner.waiting_for_permit = False
     node = SimpleNamespace(
         create_publisher=lambda _, topic, *__, **___: recorders[topic],

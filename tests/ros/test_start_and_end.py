@@ -29,8 +29,8 @@ BAD_STARTS = {
     "unknown parameter": (["-p", f"scene:={SCENE}", "-p", "colour:=3"], "colour: no such parameter"),
     "wrong type": (["-p", "scene:=3"], "scene: 3 is of type integer"),
     "out of range": (
-        ["-p", f"scene:={SCENE}", "-p", "joint_state_rate:=5"],
-        "joint_state_rate: 5.0 is out of range",
+        ["-p", f"scene:={SCENE}", "-p", "joint_state_rate:=0.5"],
+        "joint_state_rate: 0.5 is out of range",
     ),
     "NaN": (["-p", f"scene:={SCENE}", "-p", "duration:=.nan"], "duration: nan is out of range"),
     "unknown choice": (["-p", f"scene:={SCENE}", "-p", "overrun:=hurry"], "overrun: 'hurry' is unknown"),

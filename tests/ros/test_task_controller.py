@@ -1,6 +1,9 @@
 """The controller of a task over ROS: the same bits as in one process, and an exit status that tells how it ended."""
 
 import json
+import os
+import subprocess
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
@@ -82,9 +85,9 @@ def test_it_measures_over_ros_what_it_would_in_one_process_to_the_last_bit(node,
 
 
 def test_it_sees_over_ros_what_it_would_in_one_process_to_the_last_bit(start_node, monkeypatch):
-    """Images of the membranes by simulated time, and what follows from them: the spatula slips by then."""
-    task = find_task("slip_control", {"feedback": "membrane"})
-    given = plan_task("slip_control", str(SEED), settings="feedback=membrane").node
+    """Images of the membranes by simulated time, noise included, and what follows: the spatula slips by then."""
+    task = find_task("slip_control", {"feedback": "membrane", "depth_noise": 5e-4})
+    given = plan_task("slip_control", str(SEED), settings="feedback=membrane depth_noise=5e-4").node
     process = start_node(*arguments_of(given | {"status_line": False, "real_time_factor": 0.0}))
     process.wait_for_output("scene 'slip_control'", COMPILED)
     with executor_in(process.domain) as ros:
@@ -160,6 +163,22 @@ def test_the_exit_status_tells_how_it_ended(
     assert (result["task"], result["seed"], result["reason"]) == ("pancake_flip", 3, reason)
     assert result["succeeded"] == (status == 0)
     assert node.alive
+
+
+def test_both_programs_end_a_task_that_fails_as_the_launch_file_starts_them(start_node, tmp_path):
+    """Processes of their own, with all parameters of the plan; the node lives."""
+    result = tmp_path / "result.json"
+    given = plan_task("slip_control", "", str(result), "pitch=0.5")
+    process = start_node(*arguments_of(given.node | {"status_line": False, "real_time_factor": 0.0}))
+    process.wait_for_output("scene 'slip_control'", COMPILED)
+    command = [sys.executable, "-m", "hydro_sim.task_control", "--ros-args", *arguments_of(given.controller)]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(process.domain)}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
+    reason = "the set pitch of 0.5 rad is above the spatula's of 0.30: it can only sink"
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert ended.stdout == f"failed after 0.30 s, to hold the spatula: {reason}\n"
+    assert json.loads(result.read_text())["reason"] == reason
+    assert process.alive
 
 
 def run_program(monkeypatch, domain, task, *parameters):

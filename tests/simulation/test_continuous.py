@@ -13,7 +13,8 @@ import hydro_sim_core as hs
 from hydro_sim_core.description import load_scene
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.dynamics import TreeEvaluator
-from hydro_sim_core.simulation.integrators.continuous_forces import pressed_part
+from hydro_sim_core.experiments.flat_box import FlatBox
+from hydro_sim_core.simulation.integrators.continuous_forces import pressed_part, state_derivative
 from hydro_sim_core.simulation.stepping import machine
 from support.simulation.made_scenes import (
     CONFIG,
@@ -190,6 +191,21 @@ def test_a_tumbling_box_bounces_without_losing_energy(margin: float) -> None:
             bounced += touched
             assert energy(world) == pytest.approx(start, rel=2e-6)
     assert bounced >= 2
+
+
+@pytest.mark.parametrize("depth", [1e-6, 1e-4])
+def test_forces_do_not_jump_where_a_flat_box_begins_to_tilt(depth: float) -> None:
+    """The sides of one half of the box used to press as soon as it tilted by round-off."""
+    box = FlatBox(1e6)
+    world = box.world({**CONTINUOUS}, 1e-3, height=-depth)
+    state, machine = np.concatenate([world.q, world.v]), world._machine
+    rates, spare = np.empty((2, len(state)))
+    found = []
+    for turn in (0.0, 1e-15, -1e-15):
+        state[1] = 0.5 * turn
+        state_derivative(machine.handle, 1e-3, state, rates, spare, np.empty((0, 0)))
+        found.append(rates[7:].copy())
+    np.testing.assert_allclose(found[1:], found[:1] * np.ones((2, 1)), rtol=0.0, atol=1e-9)
 
 
 def test_a_spinning_collision_keeps_momentum() -> None:

@@ -119,7 +119,8 @@ def test_laws_are_told_with_their_friction() -> None:
     ):
         world = hs.World(scene(**options).build())
         assert [law for _, _, law in world.contact_laws.told(5)] == [words]
-        assert world.contact_laws.counts == {"pressure field": 0, "rigid skin": 0, "equivalent point": 1}
+        counts = {"pressure field": 0, "rigid skin": 0, "equivalent point": 1, "soft minimum": 0}
+        assert world.contact_laws.counts == counts
         (row,) = contents(world)["pairs"]
         assert (row["law"], row["friction_ellipsoid"]) == (EQUIVALENT_POINT, axes)
     (row,) = contents(hs.World(scene(law="pressure_field").build()))["pairs"]

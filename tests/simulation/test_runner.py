@@ -13,6 +13,7 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running import runner as runner_module
+from hydro_sim_core.simulation.running import settings
 from support.simulation.made_scenes import CONFIG, fixed, free, make_world, slider, snake, sphere
 from support.simulation.runners import DT, falling_ball, wait_until
 
@@ -139,8 +140,8 @@ def test_long_period_is_interrupted(
     started: Callable[..., FixedRateRunner], monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """Hours between steps hold up nobody."""
-    monkeypatch.setattr(runner_module, "SLOWEST", 1e-7)
-    runner = started(real_time_factor=runner_module.SLOWEST)
+    monkeypatch.setattr(settings, "SLOWEST", 1e-7)
+    runner = started(real_time_factor=settings.SLOWEST)
     wait_until(lambda: runner.snapshot().step == 1)
     seen = threading.Event()
     began = time.monotonic()
@@ -151,7 +152,7 @@ def test_long_period_is_interrupted(
         getattr(runner, way)()
         if way == "pause":
             assert runner.step().step == 2
-    assert time.monotonic() - began < 0.5 * DT / runner_module.SLOWEST
+    assert time.monotonic() - began < 0.5 * DT / settings.SLOWEST
 
 
 def test_long_periods_do_not_end_early(started: Callable[..., FixedRateRunner]) -> None:

@@ -18,7 +18,7 @@ from hydro_sim_core.solvers.patch_terms import (
     sum_normal_impulses,
     update_patch_friction_bounds,
 )
-from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
+from hydro_sim_core.solvers.problem import FRICTION, LANES, NUM_FACE_ROWS, SLIP
 from support.solvers.made_problems import (
     DT,
     Faces,
@@ -28,6 +28,7 @@ from support.solvers.made_problems import (
     patch_cost,
     patch_impulse,
     random_faces,
+    set_inverse_mass,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -127,8 +128,9 @@ def test_law_against_hand_values() -> None:
         200.0,
         friction=0.02,
         slip=4e-3,
+        inverse_mass=1.0,
     )
-    found = lagged_law(face, PatchState(dissipation=5.0, mu=0.5, delassus=1.0, dt=0.001))
+    found = lagged_law(face, PatchState(dissipation=5.0, mu=0.5, dt=0.001))
     assert found.normal == pytest.approx(0.001 * 12.0 * 1.05, rel=1e-15)
     assert found.H_nn == pytest.approx(0.001 * (200.0 * 1.05 + 5.0 * 12.0), rel=1e-15)
     assert found.H_tt * 3e-3 == pytest.approx(0.02 * 0.6, rel=1e-15)
@@ -226,7 +228,8 @@ def test_lagged_friction_is_mu_times_the_normal_impulse(seed: int, d: float, mu:
     rng = np.random.default_rng(seed)
     faces, V = random_faces(rng, 19), random_twist(rng)
     problem = one_patch(faces, d)
-    problem.friction[0], problem.delassus[0] = mu, 2.0
+    problem.friction[0] = mu
+    set_inverse_mass(problem, 0, 2.0)
     before = faces.friction.copy()
     change, total = set_lagged_friction(problem, V, SUMS)
     v_n = [n @ (V[3:] + np.cross(V[:3], x)) for x, n in zip(faces.x, faces.n, strict=True)]
@@ -236,7 +239,7 @@ def test_lagged_friction_is_mu_times_the_normal_impulse(seed: int, d: float, mu:
             for v, f, k in zip(v_n, faces.elastic, faces.stiffness_dt, strict=True)
         ]
     )
-    blocks = problem.blocks[: problem.first_block[1]].reshape(-1, 10, LANES)
+    blocks = problem.blocks[: problem.first_block[1]].reshape(-1, NUM_FACE_ROWS, LANES)
     np.testing.assert_allclose(blocks[:, FRICTION].ravel()[:19], bounds, rtol=1e-12, atol=1e-18)
     np.testing.assert_allclose(blocks[:, SLIP].ravel()[:19], np.maximum(1e-4, 2e-3 * bounds), rtol=1e-12)
     assert not blocks[:, FRICTION].ravel()[19:].any()

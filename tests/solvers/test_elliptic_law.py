@@ -31,7 +31,7 @@ def random_face(rng: np.random.Generator, v: np.ndarray) -> FaceState:
         rng.uniform(0, 0.1),
         1e-3,
     )
-    return FaceState(0.0, 0.0, 0.0, *n, *v, v_n, *t, float(t @ t), elastic, stiffness_dt, friction, slip)
+    return FaceState(0.0, 0.0, 0.0, *n, *v, v_n, *t, float(t @ t), elastic, stiffness_dt, friction, slip, 1.0)
 
 
 def moved(face: FaceState, v: np.ndarray) -> FaceState:
@@ -66,7 +66,7 @@ def test_impulse_hessian_and_power_derive_from_the_cost(seed: int) -> None:
     v = rng.normal(size=3) * 10.0 ** rng.uniform(-4, -1)
     h = rng.normal(size=3)
     h *= rng.uniform(0.0, 0.99) / np.linalg.norm(h)
-    face, patch = random_face(rng, v), PatchState(rng.choice([0.0, 5.0]), MU, 1.0, DT, *h)
+    face, patch = random_face(rng, v), PatchState(rng.choice([0.0, 5.0]), MU, DT, *h)
     impulse, K = response(ELLIPTIC, face, patch)
     step = 1e-3 * face.slip
     for k, e in enumerate(np.eye(3)):
@@ -93,7 +93,7 @@ def test_impulse_hessian_and_power_derive_from_the_cost(seed: int) -> None:
 @settings(max_examples=50, deadline=None)
 def test_without_a_grain_it_is_the_lagged_law(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    face, patch = random_face(rng, rng.normal(size=3) * 0.1), PatchState(5.0, MU, 1.0, DT)
+    face, patch = random_face(rng, rng.normal(size=3) * 0.1), PatchState(5.0, MU, DT)
     for ours, theirs in zip(response(ELLIPTIC, face, patch), response(LAGGED, face, patch), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15)
 

@@ -21,7 +21,8 @@ from hydro_sim_core.solvers import (
     solver_entry,
 )
 from hydro_sim_core.solvers.linear import factorise, solve_factorised, solve_general
-from support.solvers.made_problems import DT, OPTIONS, forest_of, load_faces, random_faces
+from hydro_sim_core.solvers.problem import LANES, NUM_FACE_ROWS
+from support.solvers.made_problems import DT, OPTIONS, forest_of, load_faces, random_faces, set_inverse_mass
 
 SEEDS = st.integers(0, 2**32 - 1)
 WORLD = -1
@@ -135,7 +136,8 @@ def fill(case: Case, rng: np.random.Generator) -> ContactProblem:
     for p in range(len(case.trees)):
         for begin, end in islands.columns[p]:
             problem.jacobian[p, :, begin:end] = rng.normal(size=(6, end - begin))
-        problem.friction[p], problem.delassus[p] = 0.5, 1.0
+        problem.friction[p] = 0.5
+        set_inverse_mass(problem, p, 1.0)
     problem.limits[:, 1] = -np.inf
     problem.speed_limit[:] = np.inf
     return problem
@@ -244,7 +246,7 @@ def test_tamsi_bounds_friction_by_the_normal_impulse_of_its_solution(seed: int) 
     scratch.v[:] = problem.v0
     assert solver_entry("tamsi", "coulomb")(problem, OPTIONS, scratch)
     v, impulse = scratch.v, np.zeros_like(scratch.v)
-    blocks = problem.blocks.reshape(-1, 10, 16)
+    blocks = problem.blocks.reshape(-1, NUM_FACE_ROWS, LANES)
     for p in range(len(case.trees)):
         J = np.zeros((6, len(v)))
         for begin, end in problem.islands.columns[p]:

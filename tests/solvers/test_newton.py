@@ -24,6 +24,7 @@ from support.solvers.made_problems import (
     patch_cost,
     random_problem,
     residual,
+    set_inverse_mass,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -206,7 +207,8 @@ def _sliding_impact() -> MadeProblem:
     problem.v0[:] = [5.0, 0.0, -1.0]
     problem.momentum[:] = problem.v0
     problem.jacobian[0, 3:] = np.eye(3)
-    problem.friction[0], problem.delassus[0] = 0.5, 1.0 / np.sqrt(3.0)
+    problem.friction[0] = 0.5
+    set_inverse_mass(problem, 0, 1.0 / np.sqrt(3.0))
     problem.limits[:, 1] = -np.inf
     problem.speed_limit[:] = np.inf
     return MadeProblem(problem, [faces])

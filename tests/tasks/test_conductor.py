@@ -5,9 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from hydro_sim_core.cli.choosing import task_choices
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
+from hydro_sim_core.tasks import TASKS, find_task
 from hydro_sim_core.tasks.conductor import Conductor
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Task
@@ -40,7 +42,7 @@ TASK = Task(
     period=0.01,
     duration=1.0,
     controller=Nods,
-    variation=lambda rng, scene: {},
+    variation=lambda draws: None,
     judge=lambda story: Outcome(story.later.positions["joint_2"] != story.before.positions["joint_2"]),
 )
 
@@ -95,3 +97,13 @@ def test_another_world_is_left_alone(world):
 def test_a_period_that_is_no_number_of_steps_is_refused(world):
     with pytest.raises(InputError, match="does not divide the controller's period"):
         conducted(world, replace(TASK, period=0.0015))
+
+
+def test_a_page_offers_every_task_with_every_choice_of_settings():
+    """Each by a name of its own, and each one that can be made."""
+    choices = task_choices()
+    assert len({choice.name for choice in choices}) == len(choices)
+    offered = [(choice.task, find_task(choice.task, choice.settings)) for choice in choices]
+    assert {name for name, _ in offered} == set(TASKS)
+    feedbacks = {task.settings["feedback"] for name, task in offered if name == "slip_control"}
+    assert feedbacks == {"wrench", "membrane"}

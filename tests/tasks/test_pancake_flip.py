@@ -7,9 +7,10 @@ import pytest
 
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, run_trial
 from hydro_sim_core.tasks.task import Story
-from hydro_sim_core.tasks.trial import measure, scene_of
+from hydro_sim_core.tasks.trial import draw, measure, scene_of
 
 TASK = TASKS["pancake_flip"]
 
@@ -43,6 +44,11 @@ def test_seeds_draw_within_bounds_and_the_same_every_time():
     starts = np.array([model["pancake"].pose.xyz[:2] for model in models]) - [0.88, 0.0]
     yaws = np.degrees([model["spatula"].pose.rpy[2] - 0.85 for model in models])
     friction = np.array([model["stove"].proximity.mu_dynamic for model in models])
+    for seed, place in enumerate(starts):
+        told = draw(TASK, seed, find_scene(TASK.scene)).drawn
+        noted = [told["pancake along x, mm"], told["pancake along y, mm"], told["spatula about z, deg"]]
+        np.testing.assert_allclose(noted, [*(1e3 * place), yaws[seed]], atol=1e-9)
+        np.testing.assert_allclose(1.0 + 0.01 * told["friction of stove, %"], friction[seed])
     for values, bound in ((starts, 0.01), (yaws, 5.0), (friction - 1.0, 0.2)):
         assert 0.5 * bound < np.abs(values).max() <= bound
         assert len(np.unique(values)) == np.size(values)

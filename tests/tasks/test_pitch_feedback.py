@@ -10,7 +10,17 @@ from hydro_sim_core.description.poses import pose
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import find_task
-from hydro_sim_core.tasks.pitch_feedback import Held, PitchFromWrench, angle_in, axes_of, held_model
+from hydro_sim_core.tasks.pitch_feedback import (
+    Held,
+    PitchFromMembrane,
+    PitchFromWrench,
+    angle_in,
+    axes_of,
+    held_model,
+    pushed_in,
+    square_sums,
+    steady_gains,
+)
 from hydro_sim_core.tasks.slip_control import HANDLE, start_at
 from hydro_sim_core.tasks.trial import measure, views_of
 from hydro_sim_core.tasks.turner import GRIPPER, MIDDLE
@@ -36,6 +46,63 @@ def test_images_tell_the_pitch(scene, pitch):
     assert is_at == pytest.approx(pitch, abs=0.01)
     assert feedback.pitch == pytest.approx(is_at, abs=3e-3)
     assert feedback.holds
+
+
+@pytest.mark.parametrize("noise", [1e-4, 1e-3])
+def test_noisy_images_tell_the_pitch(scene, noise):
+    """Every one of them, within what the controller expects of such noise, and no side of it: five deviations of 40."""
+    world = World(scene)
+    world.step(100)
+    task = find_task("slip_control", {"feedback": "membrane", "depth_noise": noise})
+    views = [views_of(task, world, seed) for seed in range(20)]
+    model = World(scene)
+    offs = []
+    for seen in views:
+        measured = measure(world, seen)
+        feedback = task.controller(model, PERIOD)._feedback
+        feedback.see(measured)
+        assert feedback.holds
+        offs.append(
+            feedback.pitch - angle_in(axes_of(measured.poses[GRIPPER.palm]), -measured.poses[HANDLE][:3, 2])
+        )
+    expected = PitchFromMembrane.SPREAD + PitchFromMembrane.PER_NOISE * noise
+    assert np.std(offs) < expected
+    assert abs(np.mean(offs)) < 3e-3 + expected / math.sqrt(len(offs))
+    assert np.std(offs) > 0.0
+
+
+def test_a_noisy_image_is_pushed_in_where_the_handle_is_alone(scene):
+    """Next to no pixel of noise counts, although each by itself is pushed in by five times as much as counts."""
+    rng = np.random.default_rng(5)
+    depression = 1e-3 * rng.standard_normal((120, 160))
+    depression[:, :20] = np.nan
+    depression[40:80, 60:100] += 3e-3
+    found = pushed_in(depression, 2e-4, 11, 4e-3)
+    assert found[45:75, 65:95].all()
+    assert not found[:30].any()
+    assert not found[:, :50].any()
+
+
+@pytest.mark.parametrize("window", [1, 3, 7])
+def test_sums_over_squares_are_those_of_the_elements(window):
+    values = np.random.default_rng(2).standard_normal((9, 12))
+    half = window // 2
+    padded = np.pad(values, half)
+    expected = [[padded[i : i + window, j : j + window].sum() for j in range(12)] for i in range(9)]
+    np.testing.assert_allclose(square_sums(values, window), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("index", [1e-3, 0.1, 0.9])
+def test_gains_are_those_that_a_kalman_filter_ends_with(index):
+    """Of position and rate, with a rate that changes by jumps of the acceleration of a period."""
+    F = np.array([[1.0, 1.0], [0.0, 1.0]])
+    kick = index * np.array([0.5, 1.0])
+    P = np.eye(2)
+    for _ in range(20_000):
+        P = F @ P @ F.T + np.outer(kick, kick)
+        gain = P[:, 0] / (P[0, 0] + 1.0)
+        P = P - np.outer(gain, P[0])
+    np.testing.assert_allclose(steady_gains(index), gain, rtol=1e-6)
 
 
 def test_images_without_a_handle_tell_of_none(scene):

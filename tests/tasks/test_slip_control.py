@@ -51,6 +51,13 @@ def test_it_settles_from_any_start(scene, feedback, pitch):
     assert min(point["grip, N"] for point in trial.course[10:]) > 2.0
 
 
+@pytest.mark.heavy(3)
+@pytest.mark.parametrize("noise", [2e-4, 5e-4, 1e-3])
+def test_it_settles_from_noisy_images(noise):
+    trial = run_trial(find_task("slip_control", {"feedback": "membrane", "depth_noise": noise}), 3)
+    assert trial.succeeded, trial
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("feedback", FEEDBACKS)
@@ -172,6 +179,12 @@ def test_a_spatula_that_does_not_slip_is_told(start):
         ({"pitch": 2.0}, "controller.pitch: 2.0 is no pitch to set"),
         ({"pitch": float("nan")}, "controller.pitch: nan is no pitch to set"),
         ({"pitch": True}, "controller.pitch: True is no pitch to set"),
+        (
+            {"feedback": "membrane", "depth_noise": -1e-4},
+            "controller.depth_noise: -0.0001 is no noise of an image",
+        ),
+        ({"feedback": "membrane", "depth_noise": 1.0}, "give a number from 0 to 0.002, m"),
+        ({"depth_noise": 1e-3}, "there are no images without membranes; add controller.feedback=membrane"),
         ({"pich": 0.0}, "controller.pich: is no setting of its controller; did you mean 'controller.pitch'"),
     ],
 )
@@ -183,7 +196,8 @@ def test_settings_that_are_none_are_told(settings, told):
 
 def test_settings_that_are_given_one_after_the_other_stay():
     task = find_task("slip_control", {"pitch": -0.3})
-    assert task.told({"feedback": "membrane"}).settings == {"pitch": -0.3, "feedback": "membrane"}
+    told = task.told({"feedback": "membrane"}).settings
+    assert told == {"pitch": -0.3, "feedback": "membrane", "depth_noise": 0.0}
 
 
 # --- draws

@@ -95,6 +95,28 @@ def upper_arm(radius: float, half: float, middle_radius: float, middle: float) -
     return wrapped(solid, np.column_stack([np.zeros_like(along), along, aside]), count=34)
 
 
+def fingers() -> dict[str, Surface]:
+    """Both phalanges of a finger, each along z from its joint about x; y points to where it closes.
+
+    The first ends within the knuckle of the second, whose joint is 0.044 m away and 3 mm behind.
+    """
+    first = [(0.0, 0.0, 0.0080, 0.0072), (0.014, -0.0004, 0.0076, 0.0062), (0.034, -0.0024, 0.0070, 0.0058),
+             (0.044, -0.0030, 0.0060, 0.0052)]  # fmt: skip
+    second = [(0.0, 0.0, 0.0072, 0.0062), (0.016, -0.0006, 0.0072, 0.0062), (0.030, 0.0002, 0.0066, 0.0050),
+              (0.0365, 0.0014, 0.0056, 0.0040)]  # fmt: skip
+    found = {}
+    for name, stations, knuckle in (("first", first, 0.0088), ("second", second, 0.0072)):
+        solid = blended(tube(2, stations, 3.0), drum(0, (0.0, 0.0, 0.0), knuckle, knuckle), 0.004)
+        if name == "second":
+            end, middle, half, radius = stations[-1]
+            solid = blended(solid, drum(0, (0.0, middle, end), radius, half, 3.0), 0.002)
+        along = np.linspace(0.0, stations[-1][0] - 1e-6, 14)
+        behind = np.interp(along, [s[0] for s in stations], [s[1] for s in stations])
+        spine = np.column_stack([np.zeros_like(along), behind, along])
+        found[f"jaco_finger_{name}"] = wrapped(solid, spine, count=24, ends=6, flat_end=name == "first")
+    return found
+
+
 def bases() -> dict[str, Surface]:
     """What the arms stand on, up to the first joint, and what they end in."""
     gen3 = [(0.0, 0.006), (0.046, 0.006, 0.002), (0.046, 0.10, 0.3), (0.045, 0.15643 - GROOVE, 0.001),
@@ -103,8 +125,9 @@ def bases() -> dict[str, Surface]:
                 (0.0, -GROOVE)]  # fmt: skip
     jaco = [(0.0, 0.006), (0.040, 0.006, 0.002), (0.040, 0.10, 0.3), (0.0395, 0.15675 - GROOVE, 0.001),
             (0.0, 0.15675 - GROOVE)]  # fmt: skip
-    palm = [(0.0, -0.110), (0.030, -0.110, 0.012), (0.040, -0.075, 0.030), (0.034, -0.030, 0.05),
-            (0.0300, -GROOVE, 0.001), (0.0, -GROOVE)]  # fmt: skip
+    # The axes of the fingers are 0.031 m beside its own, in a rim from which half of their knuckles stand out.
+    palm = [(0.0, -0.113), (0.0265, -0.113, 0.002), (0.0285, -0.1185, 0.002), (0.0365, -0.1185, 0.004),
+            (0.0415, -0.095, 0.030), (0.034, -0.030, 0.05), (0.0300, -GROOVE, 0.001), (0.0, -GROOVE)]  # fmt: skip
     flange = [(0.0, -0.040), (0.039, -0.040, 0.002), (0.040, -0.024, 0.010), (0.0300, -GROOVE, 0.001),
               (0.0, -GROOVE)]  # fmt: skip
     cap = [(0.0, -0.004), (0.030, -0.004), (0.030, 0.0042, 0.0020), (0.020, 0.0056, 0.03), (0.0, 0.0058)]
@@ -116,7 +139,12 @@ def bases() -> dict[str, Surface]:
 def surfaces() -> dict[str, Surface]:
     """All of them by the names of their files."""
     limbs = {name: limb(shape) for name, shape in {**GEN3, **JACO}.items()}
-    return {**limbs, **{name: upper_arm(*shape) for name, shape in UPPER_ARMS.items()}, **bases()}
+    return {
+        **limbs,
+        **{name: upper_arm(*shape) for name, shape in UPPER_ARMS.items()},
+        **fingers(),
+        **bases(),
+    }
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import Float2D, Float3D, Int1D, Int2D, kernel
-from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, ROWS, evaluate
+from hydro_sim_core.contact.pressure_field.element_pairs import IS_FACE, MIN_COSINE, ROWS, evaluate
 from hydro_sim_core.contact.pressure_field.polygon import (
     MAX_POINTS,
     MAX_VERTICES,
@@ -96,6 +96,31 @@ def store_face(faces, slot, n, area, work):
         row = (rows >> 4 * i) & 15
         for axis in range(3):
             faces.polygons[slot, i, axis] = work.points[row, axis]
+
+
+@kernel(inline=True)
+def share_by_turn(data, f):
+    """Share of face f that presses, from 1 to 0, the farther the gradients on its sides turn against its normal.
+
+    1 as long as the pressure falls by no more than half of what makes a polygon no face (``MIN_COSINE``), and 0 there.
+    So faces come and go without a jump, and the narrow ones around the underside of a flat box, across which the
+    pressure neither rises nor falls, press whole at every tilt.
+
+    Args:
+        data: Rows of the faces.
+        f: Face.
+    """
+    slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
+    if slope_a > 0.0 and slope_b > 0.0:
+        return 1.0
+    g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    rise = g0 * data[NORMAL, f] + g1 * data[NORMAL + 1, f] + g2 * data[NORMAL + 2, f]
+    # Both fields have the same gradient along the face.
+    along2 = max(g0 * g0 + g1 * g1 + g2 * g2 - rise * rise, 0.0)
+    least = min(slope_a, slope_b)
+    size = math.sqrt(along2 + least * least)
+    cosine = least / size if size > 0.0 else 0.0
+    return min(max(2.0 - 2.0 * cosine / MIN_COSINE, 0.0), 1.0)
 
 
 @kernel(inline=True)

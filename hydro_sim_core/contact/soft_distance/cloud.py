@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
@@ -20,44 +21,71 @@ AnyArray = Any
 #: Point-plane pairs evaluated at once. A pair takes about ten numbers, so a block takes some tens of megabytes.
 _PAIRS_A_BLOCK = 1 << 19
 _MAX_SPLITS = 12
+#: Fewer planes enclose no solid.
+FEWEST_POINTS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class OrientedCloud:
     """Points with normals (small planes) that cover a closed surface, in the frame G of the geometry.
 
+    Values of arrays that JAX traces are not checked: they are not known then.
+
     Attributes:
         points: (N, 3) centres of the planes, m, an array of any array API library; sequences become NumPy arrays.
         normals: (N, 3) outward unit normals, an array of the same library.
+        areas: (N,) areas of the cells, m^2, an array of the same library; None if they are not known.
+        vertices: (V, 3) corners of the cells, m; None if they are not known.
+        faces: (N, K) rows of ``vertices`` that are the corners of each cell, an array of NumPy.
+        is_half_space: Whether it stands for the half space z <= 0: one plane, and no points that could be inside
+            another body. Its distance is exact.
 
     Raises:
-        InputError: Shapes differ, there are no points, a number is not finite or a normal is not of length 1.
+        InputError: Shapes differ, there are fewer than 4 points, a number is not finite, a normal is not of length 1,
+            or arrays are of less than 64 bits.
     """
 
     points: AnyArray
     normals: AnyArray
+    areas: AnyArray = None
+    vertices: AnyArray = None
+    faces: AnyArray = None
+    is_half_space: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("points", "normals"):
-            object.__setattr__(self, name, as_array(getattr(self, name)))
-        xp = array_api_compat.array_namespace(self.points, self.normals)
-        for name, rows in (("points", self.points), ("normals", self.normals)):
-            if rows.ndim != 2 or rows.shape[1] != 3 or rows.shape[0] == 0:
-                raise InputError(
-                    "OrientedCloud", name, f"has shape {rows.shape}", "give shape (N, 3), N >= 1"
-                )
-            if not bool(xp.all(xp.isfinite(rows))):
-                raise InputError("OrientedCloud", name, "holds NaN or infinity", "give finite numbers")
-        if self.points.shape != self.normals.shape:
-            problem = f"has {self.normals.shape[0]} rows for {self.points.shape[0]} points"
-            raise InputError("OrientedCloud", "normals", problem, "give one normal a point")
+        for name in ("points", "normals", "areas", "vertices"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else as_array(value))
+        least = 1 if self.is_half_space else FEWEST_POINTS
+        for name in ("points", "normals", "vertices"):
+            rows = getattr(self, name)
+            if rows is not None and (rows.ndim != 2 or rows.shape[1] != 3 or rows.shape[0] < least):
+                mend = f"give shape (N, 3), N >= {least}"
+                raise InputError("OrientedCloud", name, f"has shape {tuple(rows.shape)}", mend)
+        count = self.points.shape[0]
+        for name, one in (("normals", "normal"), ("areas", "area"), ("faces", "face")):
+            rows = getattr(self, name)
+            if rows is not None and rows.shape[0] != count:
+                problem = f"has {rows.shape[0]} rows for {count} points"
+                raise InputError("OrientedCloud", name, problem, f"give one {one} a point")
+        for name in ("points", "normals", "areas", "vertices"):
+            if getattr(self, name) is not None:
+                check_numbers("OrientedCloud", name, getattr(self, name))
+        xp = array_api_compat.array_namespace(self.normals)
         error = xp.abs(xp.sum(self.normals * self.normals, axis=1) - 1.0)
-        if bool(xp.any(error > 1e-6)):
+        if not holds(xp.all(error < 1e-6)):
             raise InputError("OrientedCloud", "normals", "are not unit vectors", "normalise them")
+
+    @classmethod
+    def half_space(cls) -> OrientedCloud:
+        """The solid z <= 0 in its own frame, as NumPy arrays."""
+        return cls(np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]]), is_half_space=True)
 
     @classmethod
     def from_geometry(cls, geometry: Geometry, resolution: float | None = None) -> OrientedCloud:
         """Make a cloud of the centroids and normals of all surface triangles, as NumPy arrays.
+
+        ``cloud_of_geometry`` covers the surface with a wanted number of points more evenly.
 
         Args:
             geometry: A mesh without margin, since the margin's skirt lies off the true surface.
@@ -65,24 +93,78 @@ class OrientedCloud:
                 it, as its mesh may have two triangles per face.
 
         Raises:
-            InputError: The geometry is a half space or has a margin, or the resolution is not a positive
+            InputError: The geometry is a half space, is open or has a margin, or the resolution is not a positive
                 number or asks for more than 2^12 pieces along an edge.
         """
         if geometry.is_half_space:
-            raise InputError(
-                "OrientedCloud", "geometry", "is a half space, which has no mesh", "use a large flat box"
-            )
+            problem = "is a half space, which has no mesh"
+            raise InputError("OrientedCloud", "geometry", problem, "use OrientedCloud.half_space()")
         if geometry.margin > 0.0:
             problem = f"has a margin of {geometry.margin:g} m"
             raise InputError("OrientedCloud", "geometry", problem, "make it without a margin")
+        if not geometry.has_inside:
+            mend = "close its holes: a cloud bounds a solid"
+            raise InputError("OrientedCloud", "geometry", "is open", mend)
         vertices, triangles = geometry.vertices, geometry.surface_triangles()
         if resolution is not None:
             vertices, triangles = _split(vertices, triangles, resolution)
 
         a, b, c = (vertices[triangles[:, i]] for i in range(3))
         area_vectors = np.cross(b - a, c - a)
-        normals = area_vectors / np.linalg.norm(area_vectors, axis=1, keepdims=True)
-        return cls((a + b + c) / 3.0, normals)
+        lengths = np.linalg.norm(area_vectors, axis=1)
+        return cls(
+            (a + b + c) / 3.0, area_vectors / lengths[:, None], 0.5 * lengths, np.array(vertices), triangles
+        )
+
+    def as_arrays_of(self, namespace: Any) -> OrientedCloud:
+        """The cloud with arrays of another library, such as ``jax.numpy``."""
+        arrays: dict[str, Any] = {
+            name: None if getattr(self, name) is None else namespace.asarray(getattr(self, name))
+            for name in ("points", "normals", "areas", "vertices")
+        }
+        return replace(self, **arrays)
+
+
+class Planes(NamedTuple):
+    """A cloud in some frame F.
+
+    Attributes:
+        points: (N, 3) m.
+        normals: (N, 3) unit normals.
+        is_half_space: As of ``OrientedCloud``.
+    """
+
+    points: AnyArray
+    normals: AnyArray
+    is_half_space: bool
+
+
+def placed(cloud: OrientedCloud, R_FG: AnyArray, p_FG: AnyArray) -> Planes:
+    """A cloud in frame F, by the pose of its frame in it."""
+    return Planes(cloud.points @ R_FG.T + p_FG, cloud.normals @ R_FG.T, cloud.is_half_space)
+
+
+def check_numbers(source: str, name: str, array: AnyArray) -> None:
+    """Check that an array has 64 bits and finite numbers, where these are known.
+
+    Raises:
+        InputError: It has not.
+    """
+    xp = array_api_compat.array_namespace(array)
+    if array.dtype != xp.float64:
+        mend = "give arrays of 64 bits"
+        if array_api_compat.is_jax_array(array):
+            mend = 'call jax.config.update("jax_enable_x64", True) before JAX makes its first array'
+        raise InputError(source, name, f"is an array of {array.dtype}", mend)
+    if not holds(xp.all(xp.isfinite(array))):
+        raise InputError(source, name, "holds NaN or infinity", "give finite numbers")
+
+
+def holds(condition: AnyArray) -> bool:
+    """Whether a condition (0-dimensional) holds; one that JAX traces, so that it is not known, counts as held."""
+    if array_api_compat.is_jax_array(condition) and isinstance(condition, sys.modules["jax"].core.Tracer):
+        return True
+    return bool(condition)
 
 
 def _split(vertices: np.ndarray, triangles: np.ndarray, resolution: float) -> tuple[np.ndarray, np.ndarray]:
@@ -97,12 +179,6 @@ def _split(vertices: np.ndarray, triangles: np.ndarray, resolution: float) -> tu
         import trimesh  # takes a third of a second
 
     return trimesh.remesh.subdivide_to_size(vertices, triangles, resolution, max_iter=_MAX_SPLITS + 1)
-
-
-def placed(cloud: OrientedCloud, X_FG: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Points and normals of a cloud in frame F."""
-    R_FG = X_FG[:3, :3]
-    return cloud.points @ R_FG.T + X_FG[:3, 3], cloud.normals @ R_FG.T
 
 
 def inverse_times(X_WA: AnyArray, X_WB: AnyArray) -> AnyArray:

@@ -7,6 +7,7 @@ library, and are differentiable if that library is.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import array_api_compat
 import numpy as np
@@ -21,6 +22,9 @@ from hydro_sim_core.contact.soft_distance.cloud import (
     placed,
 )
 from hydro_sim_core.errors import InputError
+
+#: From differences ``p - p_i`` (M, N, 3), m, to logarithms (M, N) of basis functions.
+LogBasis = Callable[[AnyArray], AnyArray]
 
 
 def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> AnyArray:
@@ -43,6 +47,42 @@ def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> An
         for block in blocks(points.shape[0], cloud.points.shape[0])
     ]
     return xp.concat([xp.sum(weights * heights, axis=1) for weights, heights in rows])
+
+
+def general_distance(cloud: OrientedCloud, points: AnyArray, log_basis: LogBasis) -> AnyArray:
+    """Soft signed distance (M,) with basis functions of one's own, m, eq. 10.
+
+    Args:
+        cloud: The surface.
+        points: (M, 3) in the cloud's frame, m, of the cloud's array library.
+        log_basis: From (M, N, 3) differences ``p - p_i``, m, the logarithms (M, N) of the basis functions ``B_i``; a
+            factor common to all of a point's cancels. ``anisotropic_gaussians`` makes one.
+
+    Raises:
+        InputError: ``points`` is not (M, 3) or not finite.
+    """
+    points = _checked_points(points, "general_distance")
+    xp = array_api_compat.array_namespace(cloud.points, points)
+    distances = []
+    for block in blocks(points.shape[0], 3 * cloud.points.shape[0]):
+        differences = points[block, None, :] - cloud.points[None, :, :]
+        heights = xp.sum(differences * cloud.normals[None, :, :], axis=2)
+        distances.append(xp.sum(softmax(log_basis(differences)) * heights, axis=1))
+    return xp.concat(distances)
+
+
+def anisotropic_gaussians(precisions: AnyArray) -> LogBasis:
+    """Basis functions ``exp(-d^T Q_i d)`` for ``general_distance``: with ``Q_i = I / epsilon1``, those of eq. 9.
+
+    Args:
+        precisions: (N, 3, 3) symmetric matrices Q_i of the planes in the cloud's frame, 1/m^2.
+    """
+
+    def log_basis(differences: AnyArray) -> AnyArray:
+        xp = array_api_compat.array_namespace(differences)
+        return -xp.sum(xp.sum(differences[..., :, None] * precisions, axis=-2) * differences, axis=-1)
+
+    return log_basis
 
 
 def soft_distance_gradient(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> AnyArray:
@@ -88,9 +128,17 @@ def separation(
     xp = array_api_compat.array_namespace(a.points, b.points)
     X_WA, X_WB = checked_pose(X_WA, "separation", "X_WA"), checked_pose(X_WB, "separation", "X_WB")
     check_positive(epsilon2, "separation", "epsilon2")
-    b_in_A, _ = placed(b, inverse_times(X_WA, X_WB))
-    a_in_B, _ = placed(a, inverse_times(X_WB, X_WA))
-    field = xp.concat([soft_distance(a, b_in_A, epsilon1), soft_distance(b, a_in_B, epsilon1)])
+    if a.is_half_space and b.is_half_space:
+        raise InputError("separation", "clouds", "are two half spaces", "give one of them a bounded body")
+    # A half space has no points that could be inside the other body.
+    fields = []
+    if not b.is_half_space:
+        X_AB = inverse_times(X_WA, X_WB)
+        fields.append(soft_distance(a, placed(b, X_AB[:3, :3], X_AB[:3, 3]).points, epsilon1))
+    if not a.is_half_space:
+        X_BA = inverse_times(X_WB, X_WA)
+        fields.append(soft_distance(b, placed(a, X_BA[:3, :3], X_BA[:3, 3]).points, epsilon1))
+    field = xp.concat(fields)
     return xp.sum(softmax(-field / epsilon2) * field)
 
 

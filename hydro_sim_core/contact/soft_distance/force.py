@@ -8,6 +8,9 @@ In eq. 21 the reaction acts at the plane's centre, which leaves a couple, and gi
 rotate as one. Here action and reaction act at the point, with the velocities of both bodies there: Newton's third law
 then holds for moments too, and a common rigid motion gives no force. The two versions agree in the limit of a dense
 cloud.
+
+The paper's damping factor has a second derivative that jumps where a body begins to part and where damping has taken
+all force. ``damping_blend`` replaces it by its mean over an interval of speeds, which is twice differentiable.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import numpy as np
 from hydro_sim_core.contact.soft_distance.cloud import (
     AnyArray,
     OrientedCloud,
+    Planes,
     as_array,
     blocks,
     checked_pose,
@@ -42,9 +46,13 @@ class SoftContactModel:
         epsilon1: Temperature of the average over planes, m^2.
         epsilon2: Temperature of the average over points, m.
         epsilon3: Temperature of the spring's softplus, m: how far the force reaches before contact.
+        damping_blend: Half of the interval of speeds over which the damping factor is averaged, in units of
+            ``dissipation_velocity``, below 1: with more than 0 the force is twice differentiable, with 0 it is that of
+            the paper. The factor of a body at rest is ``1 + damping_blend^2 / 24`` and not 1.
 
     Raises:
-        InputError: A parameter is not positive and finite (``mu``: not zero or more).
+        InputError: A parameter is not positive and finite (``mu``: not zero or more), or ``damping_blend`` not in
+            [0, 1).
     """
 
     stiffness: float
@@ -54,12 +62,16 @@ class SoftContactModel:
     epsilon1: float
     epsilon2: float
     epsilon3: float
+    damping_blend: float = 0.1
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name != "mu" or value != 0.0:
+            if field.name not in ("mu", "damping_blend") or value != 0.0:
                 check_positive(value, "SoftContactModel", field.name)
+        if self.damping_blend >= 1.0:
+            problem = f"is {self.damping_blend:g}"
+            raise InputError("SoftContactModel", "damping_blend", problem, "give 0 or more, and less than 1")
 
 
 def contact_wrench(
@@ -95,31 +107,85 @@ def contact_wrench(
 
     # Computed in B's frame, so that the result does not depend on the world's origin.
     X_BA, R_WB = inverse_times(X_WB, X_WA), X_WB[:3, :3]
-    p_BA = X_BA[:3, 3]
     w_WA, v_WA = R_WB.T @ V_WA[:3], R_WB.T @ V_WA[3:]
     w_WB, v_WB = R_WB.T @ V_WB[:3], R_WB.T @ V_WB[3:]
-    points_a, normals_a = placed(a, X_BA)
-
-    # Velocity of B relative to A as a field: a linear velocity at B's origin and an angular velocity.
-    w_AB = w_WB - w_WA
-    v_AB = v_WB - v_WA + _cross(w_WA[None, :], p_BA[None, :])[0, :]
-
-    def relative_velocity(points: AnyArray) -> AnyArray:
-        return v_AB + _cross(w_AB[None, :], points)
-
-    height_b, force_b = _point_forces(b.points, relative_velocity(b.points), points_a, normals_a, model)
-    height_a, force_a = _point_forces(points_a, -relative_velocity(points_a), b.points, b.normals, model)
-    weights = softmax(-xp.concat([height_b, height_a]) / model.epsilon2)
-    forces = weights[:, None] * xp.concat([force_b, -force_a])
-    moments = _cross(xp.concat([b.points, points_a]), forces)
-    return xp.concat([R_WB @ xp.sum(moments, axis=0), R_WB @ xp.sum(forces, axis=0)])
+    # Velocity of B relative to A as a field: an angular velocity, and a linear one at B's origin.
+    v_AB = v_WB - v_WA + _cross(w_WA[None, :], X_BA[None, :3, 3])[0, :]
+    on_b = point_forces(
+        placed(a, X_BA[:3, :3], X_BA[:3, 3]),
+        Planes(b.points, b.normals, b.is_half_space),
+        w_WB - w_WA,
+        v_AB,
+        model,
+    )
+    moments = _cross(on_b.points, on_b.forces)
+    return xp.concat([R_WB @ xp.sum(moments, axis=0), R_WB @ xp.sum(on_b.forces, axis=0)])
 
 
-def damping_factor(x: AnyArray) -> AnyArray:
-    """Damping factor d of the normal force at separation speed ``x v_d``, eqs. 16 and 17."""
+@dataclass(frozen=True, eq=False)
+class PointForces:
+    """What presses on the points of two clouds, those of B first; a half space has no points.
+
+    Attributes:
+        points: (F, 3) m.
+        weights: (F,) softmax of minus the separations, with sum 1.
+        separations: (F,) soft distance of each to the other cloud, m.
+        forces: (F, 3) weighted force on B, N; eq. 23 sums them up.
+    """
+
+    points: AnyArray
+    weights: AnyArray
+    separations: AnyArray
+    forces: AnyArray
+
+
+def point_forces(
+    a: Planes, b: Planes, w_AB: AnyArray, v_AB: AnyArray, model: SoftContactModel
+) -> PointForces:
+    """Forces on all points, eqs. 14 to 23; both clouds in one frame.
+
+    Args:
+        a: Surface A.
+        b: Surface B.
+        w_AB: (3,) angular velocity of B relative to A, rad/s.
+        v_AB: (3,) velocity relative to A of the point of B at the origin, m/s.
+        model: The parameters.
+
+    Raises:
+        InputError: Both are half spaces.
+    """
+    xp = array_api_compat.array_namespace(a.points, b.points)
+    if a.is_half_space and b.is_half_space:
+        raise InputError("contact_wrench", "clouds", "are two half spaces", "give one of them a bounded body")
+    points, separations, forces = [], [], []
+    for cloud, other, sign in ((b, a, 1.0), (a, b, -1.0)):
+        if cloud.is_half_space:
+            continue
+        velocities = sign * (v_AB + _cross(xp.broadcast_to(w_AB, cloud.points.shape), cloud.points))
+        heights, pushes = _point_forces(cloud.points, velocities, other.points, other.normals, model)
+        points.append(cloud.points)
+        separations.append(heights)
+        forces.append(sign * pushes)
+    separation = xp.concat(separations)
+    weights = softmax(-separation / model.epsilon2)
+    return PointForces(xp.concat(points), weights, separation, weights[:, None] * xp.concat(forces))
+
+
+def damping_factor(x: AnyArray, blend: float = 0.0) -> AnyArray:
+    """Damping factor d of the normal force at separation speed ``x v_d``: the mean of eqs. 16 and 17 over x +- blend.
+
+    Its second derivative is 1/2 between 0 and 2, without ``blend``; with it, a trapezoid whose ramps are 2 ``blend``
+    wide, so that d is made of cubic and square polynomials.
+    """
     xp = array_api_compat.array_namespace(x)
     zero = xp.zeros_like(x)
-    return xp.where(x <= 0.0, 1.0 - x, xp.where(x <= 2.0, 0.25 * (x - 2.0) ** 2, zero))
+    if blend == 0.0:
+        return xp.where(x <= 0.0, 1.0 - x, xp.where(x <= 2.0, 0.25 * (x - 2.0) ** 2, zero))
+    onset = 1.0 - x + (x + blend) ** 3 / (24.0 * blend)
+    middle = 0.25 * (x - 2.0) ** 2 + blend * blend / 12.0
+    ending = (2.0 + blend - x) ** 3 / (24.0 * blend)
+    late = xp.where(x <= 2.0 - blend, middle, xp.where(x <= 2.0 + blend, ending, zero))
+    return xp.where(x <= -blend, 1.0 - x, xp.where(x <= blend, onset, late))
 
 
 def _point_forces(
@@ -143,7 +209,7 @@ def _point_forces(
         normal_force = (
             model.stiffness
             * softplus(-heights, model.epsilon3)
-            * damping_factor(v_n / model.dissipation_velocity)
+            * damping_factor(v_n / model.dissipation_velocity, model.damping_blend)
         )
         slip_squared = xp.sum(v * v, axis=1)[:, None] - v_n * v_n
         slip_squared = xp.where(slip_squared > 0.0, slip_squared, xp.zeros_like(slip_squared))  # round-off

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.contact.laws import EQUIVALENT_POINT, LAWS, PRESSURE_FIELD, RIGID_SKIN
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, LAWS, PRESSURE_FIELD, RIGID_SKIN, SOFT_MINIMUM
 from hydro_sim_core.description.spec import PointSpec
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.assembly.pairs import linked_pairs
@@ -78,8 +78,8 @@ def law_in_words(law: str, ellipsoid: Sequence[float | None] | None) -> str:
     return f"{law}, e_t {e_t:g}, e_o {e_o:g}, e_r {about}"
 
 
-def contact_laws(built: BuiltModel) -> ContactLaws:
-    """Laws of the pairs of links of a scene."""
+def contact_laws(built: BuiltModel, is_soft: bool = False) -> ContactLaws:
+    """Laws of the pairs of links of a scene; with smooth contact, that of all."""
     names, pairs, geometries = linked_pairs(built.colliders, built.model.pairs)
     number = {name: i for i, name in enumerate(names)}
     size = max(len(names), 1)
@@ -88,6 +88,8 @@ def contact_laws(built: BuiltModel) -> ContactLaws:
     a, b = built.model.pairs.T
     of_pairs = np.where(rigid[a] & rigid[b], LAWS.index(RIGID_SKIN), LAWS.index(PRESSURE_FIELD))
     of_pairs[built.model.points.first_pair[0] :] = LAWS.index(EQUIVALENT_POINT)
+    if is_soft:
+        of_pairs[:] = LAWS.index(SOFT_MINIMUM)
     # Of two laws the softer one is told, which comes first.
     order = np.lexsort((of_pairs, codes := _codes(link[a], link[b], size)))
     known, first = np.unique(codes[order], return_index=True)

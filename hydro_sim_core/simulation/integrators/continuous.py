@@ -43,6 +43,22 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def velocities_after_jumps(machine: Machine) -> Array:
+    """Velocities (nv,) at the begin of a time step: the state's after jumps of prescribed velocities.
+
+    Bodies on a prescribed one keep their generalised momentum in the jump.
+    """
+    model, state = machine.model, machine.state
+    told = model.forest.prescribed
+    change = np.zeros(len(state.v))
+    change[told] = machine.drives.v_target[told] - state.v[told]
+    if np.any(change):
+        unknown = model.forest.velocities
+        M = TreeEvaluator(model.tree).update(state.q).mass_matrix()[unknown]
+        change[unknown] = -np.linalg.solve(M[:, unknown], M[:, told] @ change[told])
+    return state.v + change
+
+
 class ContinuousSteps:
     """Integrates M(q) a = tau - bias + contact by SciPy's Radau IIA of order 5 to a given accuracy.
 
@@ -94,7 +110,7 @@ class ContinuousSteps:
         """State (nq + nv,) a time step later, at which the scratch memory is then evaluated; None on failure."""
         machine, dt = self.machine, self._time_step
         state, nq = machine.state, len(machine.state.q)
-        start = np.concatenate((state.q, self._velocities()))
+        start = np.concatenate((state.q, velocities_after_jumps(machine)))
         rates, shifted = np.empty((2, len(start)))
         # A velocity that is wrong by its tolerance moves a coordinate by that much in a time step.
         tolerance = np.full(len(start), ABSOLUTE_SHARE * self._accuracy)
@@ -146,21 +162,6 @@ class ContinuousSteps:
         state.substep[0] = proposed
         derivative(dt, integrator.y)
         return start + integrator.y
-
-    def _velocities(self) -> Array:
-        """Velocities (nv,) at the begin of a time step: the state's after jumps of prescribed velocities.
-
-        Bodies on a prescribed one keep their generalised momentum in the jump.
-        """
-        model, state = self.machine.model, self.machine.state
-        told = model.forest.prescribed
-        change = np.zeros(len(state.v))
-        change[told] = self.machine.drives.v_target[told] - state.v[told]
-        if np.any(change):
-            unknown = model.forest.velocities
-            M = TreeEvaluator(model.tree).update(state.q).mass_matrix()[unknown]
-            change[unknown] = -np.linalg.solve(M[:, unknown], M[:, told] @ change[told])
-        return state.v + change
 
     def _store(self, y: Array) -> None:
         """Take over the state at the end of a time step, at which the memory was evaluated last."""

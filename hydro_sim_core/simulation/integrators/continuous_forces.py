@@ -5,6 +5,7 @@ Contact is that of the convex models in the limit of short steps: the same press
 same laws, friction regularised by the same soft norm (Elandt 2019, sections III and X-C). Faces are cut into triangles
 around their centroids, and each triangle presses at its centre of pressure. Force and moment are then the exact
 integrals of the pressure, for any split of the faces, so that they are continuous and derive from the stored energy.
+Faces whose pressure falls as they are pressed fade out (``share_by_turn``), where the convex models drop them.
 """
 
 from __future__ import annotations
@@ -18,13 +19,12 @@ from hydro_sim_core.contact.pressure_field.faces import (
     CENTROID,
     GRADIENT,
     PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
+    share_by_turn,
 )
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
 from hydro_sim_core.simulation.stepping.between import complete_polygons_of_patch
-from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, find_patches
+from hydro_sim_core.simulation.stepping.collision import MIN_AREA, find_patches
 from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops, spring_effort
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
@@ -92,18 +92,23 @@ def state_derivative(
 
 @kernel
 def _place(model, state, scratch, dt, y):
-    """Evaluate poses, mass matrix and contact faces at the coordinates; return the number of faces.
+    """Evaluate poses, mass matrix and contact faces at the coordinates; return the number of faces."""
+    place_bodies(model, scratch, y[: state.q.shape[0]])
+    return find_patches(model, state, scratch)
+
+
+@kernel
+def place_bodies(model, scratch, q):
+    """Evaluate poses, mass matrix and poses of geometries at coordinates (nq,).
 
     Reads scratch: M, R_WB, S, gravity, p_WB; model.forest: prescribed.
     Writes scratch: M, R_WB, S, gravity, p_WB.
     """
-    q = y[: state.q.shape[0]]
     forward_kinematics(model.tree, q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
     _hold_prescribed(model.forest.prescribed, scratch.M)
     place_geometries(model, scratch)
-    return find_patches(model, state, scratch)
 
 
 @kernel
@@ -117,11 +122,21 @@ def _hold_prescribed(prescribed, M):
 
 @kernel
 def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
-    """Write the derivative at the poses and faces in ``scratch`` to ``dy``.
+    """Write the derivative at the poses and faces in ``scratch`` to ``dy``."""
+    nq = state.q.shape[0]
+    v, acceleration = y[nq:], dy[nq:]
+    apply_efforts(model, state, drives, loads, scratch, dt, y, dy)
+    _press_patches(model, scratch, v)
+    add_body_wrenches(model.tree, scratch, acceleration)
+    solve_accelerations(model, scratch, acceleration)
 
-    Reads scratch: M, R_WB, S, applied, bias, factor, p_WB; model.forest: prescribed; model.tree: damping,
-    spring_stiffness; scratch.problem.islands: envelope.
-    Writes scratch: bias, effort, factor; scratch.problem.islands: envelope.
+
+@kernel
+def apply_efforts(model, state, drives, loads, scratch, dt, y, dy):
+    """Write the rates of the coordinates and all forces but those of contact to ``dy``.
+
+    Reads scratch: R_WB, S, applied, bias, p_WB; model.tree: damping, spring_stiffness.
+    Writes scratch: bias, effort.
     """
     nq, nv = state.q.shape[0], state.v.shape[0]
     q, v, acceleration = y[:nq], y[nq:], dy[nq:]
@@ -140,8 +155,16 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
         apply_pulls(model, loads, scratch, v, 0.0)
         for i in range(nv):
             acceleration[i] += scratch.applied[i]
-    _press_patches(model, scratch, v)
-    add_body_wrenches(model.tree, scratch, acceleration)
+
+
+@kernel
+def solve_accelerations(model, scratch, acceleration):
+    """Turn generalised forces (nv,) into accelerations; NaN where the mass matrix cannot be inverted.
+
+    Reads scratch: M, factor; model.forest: prescribed; scratch.problem.islands: envelope.
+    Writes scratch: factor; scratch.problem.islands: envelope.
+    """
+    nv = acceleration.shape[0]
     for k in range(model.forest.prescribed.shape[0]):
         acceleration[model.forest.prescribed[k]] = 0.0
     factor, envelope = scratch.factor, scratch.problem.islands.envelope
@@ -244,12 +267,11 @@ def _press_faces(model, scratch, p, twist):
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
-        falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
-        if data[AREA, f] <= MIN_AREA or (falls and not patches.is_recovered[p]):
+        share = 1.0 if patches.is_recovered[p] else share_by_turn(data, f)
+        if data[AREA, f] <= MIN_AREA or share == 0.0:
             continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        across = area / data[AREA, f]
+        across = share * area / data[AREA, f]
         n0, n1, n2 = push[0], push[1], push[2]
         c0, c1, c2 = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
         g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
@@ -263,24 +285,28 @@ def _press_faces(model, scratch, p, twist):
             area = 0.5 * across * math.sqrt(k0 * k0 + k1 * k1 + k2 * k2)
             pressure_a = pressure + g0 * a0 + g1 * a1 + g2 * a2
             pressure_b = pressure + g0 * b0 + g1 * b1 + g2 * b2
-            mean, share, weight_a, weight_b = pressed_part(pressure, pressure_a, pressure_b)
+            mean, pressed, weight_a, weight_b = pressed_part(pressure, pressure_a, pressure_b)
             if mean <= 0.0:
                 continue
             x0 = c0 + (weight_a * a0 + weight_b * b0) / mean
             x1 = c1 + (weight_a * a1 + weight_b * b1) / mean
             x2 = c2 + (weight_a * a2 + weight_b * b2) / mean
             v0, v1, v2 = u0 + w1 * x2 - w2 * x1, u1 + w2 * x0 - w0 * x2, u2 + w0 * x1 - w1 * x0
-            normal, h0, h1, h2 = _force_at(
-                v0, v1, v2, n0, n1, n2, mean * area, relaxation * slope * share * area, dissipation, mu, slip
-            )
+            elastic, resistance = mean * area, relaxation * slope * pressed * area
+            normal, h0, h1, h2 = _force_at(v0, v1, v2, n0, n1, n2, elastic, resistance, dissipation, mu, slip)
             m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
             f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2
             s0, s1, s2 = s0 + normal * n0, s1 + normal * n1, s2 + normal * n2
-    wrench, normal_force, R = patches.wrench[p], patches.normal_force[p], patches.R_WG[p]
+    _turn(patches.R_WG[p], m0, m1, m2, patches.wrench[p, :3])
+    _turn(patches.R_WG[p], f0, f1, f2, patches.wrench[p, 3:])
+    _turn(patches.R_WG[p], s0, s1, s2, patches.normal_force[p])
+
+
+@kernel(inline=True)
+def _turn(R, x, y, z, out):
+    """Write R (x, y, z) to ``out`` (3,)."""
     for i in range(3):
-        wrench[i] = R[i, 0] * m0 + R[i, 1] * m1 + R[i, 2] * m2
-        wrench[3 + i] = R[i, 0] * f0 + R[i, 1] * f1 + R[i, 2] * f2
-        normal_force[i] = R[i, 0] * s0 + R[i, 1] * s1 + R[i, 2] * s2
+        out[i] = R[i, 0] * x + R[i, 1] * y + R[i, 2] * z
 
 
 class PressedPart(NamedTuple):

@@ -2,48 +2,52 @@
 
 The thread sleeps to absolute deadlines of the monotonic clock, so the rate does not drift. Other threads talk to it
 through ``submit`` and read immutable snapshots; they never touch the world while it runs.
+
+Where nothing asks for Python before every step, the compiled loop of ``realtime`` takes the steps, without the
+interpreter lock; the thread comes back from it when somebody wants something. Otherwise Python takes them one by one.
 """
 
 from __future__ import annotations
 
+import logging
 import math
-import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Literal
 
-from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.shared_memory.layout import Control, Flag, Life, Overrun, Status
+from hydro_sim_core.simulation.realtime.core import Core
+from hydro_sim_core.simulation.realtime.loop import STEP
+from hydro_sim_core.simulation.realtime.states import Circumstances
 from hydro_sim_core.simulation.running.backlog import GivenUpLog
+from hydro_sim_core.simulation.running.reader import RingReader
+from hydro_sim_core.simulation.running.realtime import privileges_here
+from hydro_sim_core.simulation.running.requests import HANDSHAKE_TIMEOUT, RunnerRequests
+from hydro_sim_core.simulation.running.settings import MAX_BACKLOG, OverrunPolicy, check_pace
 from hydro_sim_core.simulation.running.timing import PaceRecorder, RunnerReport
 from hydro_sim_core.simulation.world import World
 from hydro_sim_core.simulation.world.snapshot import Snapshot, take_snapshot
 
-OverrunPolicy = Literal["skip", "catch_up"]
+logger = logging.getLogger(__name__)
 
-#: Smallest real-time factor; anything slower should be paused.
-SLOWEST = 1e-3
-#: Default of the largest backlog that is caught up with, s.
-MAX_BACKLOG = 1.0
 #: Longer waits than this (s) can be interrupted; shorter ones are slept, which meets the deadline more exactly.
 LONGEST_SLEEP = 0.02
-#: How long ``step``, ``stop`` and ``reset`` wait for the thread, s; the first step may have to compile.
-HANDSHAKE_TIMEOUT = 600.0
+#: Longest sleep while paused, s: clients see a heartbeat.
+_HEARTBEAT = 0.1
+_BILLION = 1_000_000_000
+
+#: Called with the world before steps; and the number of steps for which it has nothing to do, as far as is known now.
+Source = Callable[[World], None]
+Idle = Callable[[World], float]
 
 
-@dataclass(eq=False)
-class _StepRequest:
-    """Single steps requested while paused; ``wanted`` becomes 0 when they are aborted."""
-
-    wanted: int
-    taken: int = 0
-    answer: Future[int] = field(default_factory=Future)
+def whole_steps(duration: float, world: World) -> float:
+    """Number of whole steps of a world in a duration (s), not below 0; infinite for ever."""
+    return duration if duration == math.inf else max(0.0, math.floor(duration / world.time_step + 1e-6))
 
 
-class FixedRateRunner:
+class FixedRateRunner(RunnerRequests):
     """Steps a world in a thread, once every ``time_step / real_time_factor`` seconds.
 
     A step that ends after the next deadline is an overrun. With ``skip`` the missed periods are dropped: simulated time
@@ -67,9 +71,10 @@ class FixedRateRunner:
         thread_setup: Called first in the stepping thread, for example to make it a real-time thread.
         max_backlog: With ``catch_up``, the largest lateness that is caught up with, s of wall-clock time: steps follow
             each other without sleeping for as much simulated time at most.
+        shared_name: Name of the shared memory for controllers in other processes; none without.
 
     Raises:
-        InputError: The factor is not a number or too small, the policy unknown, or the backlog not above 0.
+        InputError: As for ``set_pace``, or the shared memory cannot be made.
     """
 
     def __init__(
@@ -81,27 +86,29 @@ class FixedRateRunner:
         lock_step: bool = False,
         thread_setup: Callable[[], None] | None = None,
         max_backlog: float = MAX_BACKLOG,
+        shared_name: str = "",
     ) -> None:
         self.world = world
+        self._core = Core(world, shared_name)
+        self._shared_name = shared_name
         self.set_pace(real_time_factor, overrun, max_backlog)
         self._given_up = GivenUpLog()
         self._lock_step = lock_step
-        self._permitted = 0
         self._thread_setup = thread_setup
-        self._inbox: queue.SimpleQueue[Callable[[World], None]] = queue.SimpleQueue()
-        self._sources: list[Callable[[World], None]] = []
+        self._sources: list[tuple[Source, Idle | None]] = []
         self._listeners: list[Callable[[Snapshot], None]] = []
-        self._condition = threading.Condition()
-        self._paused = start_paused
-        self._step_requests: deque[_StepRequest] = deque()
         self._stopping = False
         self._running = False
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
-        self._failure: str | None = None
-        self._epoch = 0
-        self._pace = PaceRecorder(time.monotonic)
-        self._snapshot = take_snapshot(world, self._epoch)
+        self._pace = PaceRecorder(time.monotonic, self._core.status, self._core.histograms)
+        self._is_in_loop = False
+        self._steps_in_loop = 0
+        super().__init__(start_paused)
+        self._core.tell(0.0, 0)
+        self._reader = RingReader(
+            self._core, take_snapshot(world, 0), self._end_with, self._look_after_clients
+        )
 
     # --- control, from any thread
 
@@ -114,19 +121,28 @@ class FixedRateRunner:
         """Change what the constructor has set, from the next deadline on.
 
         Raises:
-            InputError: As for the constructor.
+            InputError: The factor is not a number or too small, the policy unknown, or the backlog not above 0.
         """
-        if not isinstance(real_time_factor, int | float) or not real_time_factor >= SLOWEST:
-            problem = f"{real_time_factor!r} is no factor that a run could keep"
-            raise InputError("runner", "real_time_factor", problem, f"give {SLOWEST:g} or more")
-        if overrun not in ("skip", "catch_up"):
-            raise InputError("runner", "overrun", f"{overrun!r} is unknown", "use skip or catch_up")
-        if not max_backlog > 0.0:
-            raise InputError(
-                "runner", "max_backlog", f"{max_backlog!r} s is not above 0", "use skip for none"
-            )
+        check_pace(real_time_factor, overrun, max_backlog)
         self._real_time_factor, self._overrun = real_time_factor, overrun
         self._max_backlog = max_backlog
+        control = self._core.control
+        control[Control.PERIOD_NS] = round(_BILLION * self.world.time_step / real_time_factor)
+        control[Control.OVERRUN] = Overrun.SKIP if overrun == "skip" else Overrun.CATCH_UP
+        control[Control.MAX_BACKLOG_NS] = round(_BILLION * min(max_backlog, 1e9))
+
+    def _enter(self, world: World) -> None:
+        self.world = world
+        before = self._core
+        try:
+            self._core = Core(world, self._shared_name, before=before)
+        except InputError as error:  # of the segment: the run need not end with its clients
+            logger.warning("the shared memory is given up: %s", error)
+            self._shared_name = ""
+            self._core = Core(world, before=before)
+        self._pace.move_to(self._core.status, self._core.histograms)
+        self._reader.move_to(self._core)
+        self.set_pace(self._real_time_factor, self._overrun, self._max_backlog)  # of another time step
 
     @property
     def real_time_factor(self) -> float:
@@ -135,7 +151,7 @@ class FixedRateRunner:
 
     @property
     def _period(self) -> float:
-        return self.world.time_step / self._real_time_factor
+        return int(self._core.control[Control.PERIOD_NS]) / _BILLION
 
     def start(self) -> None:
         """Start the thread."""
@@ -143,21 +159,23 @@ class FixedRateRunner:
             self._stopping, self._running = False, True
             self._thread = threading.Thread(target=self._run, name="hydro-sim stepper", daemon=True)
             self._thread.start()
+            self._reader.start()
 
     def stop(self) -> None:
         """Finish the current step and end the thread; a stopped runner may be started again."""
         with self._condition:
             self._stopping = True
-            self._condition.notify_all()
+            self._rouse()
         if self._thread is not None:
             self._thread.join(HANDSHAKE_TIMEOUT)
             self._thread = None
+            self._reader.stop()
             self._given_up.tell()
 
-    @property
-    def running(self) -> bool:
-        """Whether the thread runs, stepping or paused."""
-        return self._running
+    def close(self) -> None:
+        """Stop, and give up the shared memory."""
+        self.stop()
+        self._core.close()
 
     @property
     def error(self) -> BaseException | None:
@@ -170,176 +188,67 @@ class FixedRateRunner:
         return self._failure
 
     @property
-    def paused(self) -> bool:
-        """Whether stepping waits for ``resume`` or ``step``."""
-        return self._paused
-
-    def pause(self) -> None:
-        """Pause after the current step; aborts single steps too."""
-        with self._condition:
-            self._paused = True
-            self._break_off_single_steps()
-            self._condition.notify_all()
-
-    def resume(self) -> None:
-        """Step at the fixed rate again; the pause does not count as lateness."""
-        with self._condition:
-            self._paused = False
-            self._failure = None
-            self._break_off_single_steps()
-            self._condition.notify_all()
-
-    def break_off_single_steps(self) -> None:
-        """Abort the remaining single steps."""
-        with self._condition:
-            self._break_off_single_steps()
-
-    def _break_off_single_steps(self) -> None:
-        for request in self._step_requests:
-            request.wanted = 0
-
-    def step(self, n: int = 1) -> Snapshot:
-        """Take ``n`` steps while paused and return the snapshot after the last; otherwise as ``begin_steps``.
-
-        Raises:
-            InputError: The runner is not paused or not running, or ``n`` is not a positive integer.
-            FloatingPointError: A step has no finite result; the state stays at the last good step.
-        """
-        self.begin_steps(n).result()
-        return self._snapshot
-
-    def begin_steps(self, n: int) -> Future[int]:
-        """Request ``n`` steps while paused, without waiting for them.
-
-        Returns:
-            Future of the number of steps taken, fewer than ``n`` if ``pause``, ``resume``, ``reset``, ``exchange`` or
-            ``stop`` aborted them; holds the ``FloatingPointError`` of a step without a finite result.
-
-        Raises:
-            InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
-        """
-        n = whole_number("step", "n", n, least=1)
-        with self._condition:
-            if not self.running:
-                raise InputError("step", "runner", "is not running", "start it first")
-            if not self._paused:
-                raise InputError("step", "runner", "is not paused", "pause it first")
-            self._failure = None
-            request = _StepRequest(n)
-            # A future cancelled by the caller must not raise in the stepping thread.
-            request.answer.set_running_or_notify_cancel()
-            self._step_requests.append(request)
-            self._condition.notify_all()
-        return request.answer
-
-    def reset(self, *, time: bool = True, state: bool = True) -> None:
-        """Reset the world before the next step; aborts single steps.
-
-        Args:
-            time: As for ``World.reset``.
-            state: As for ``World.reset``.
-
-        Raises:
-            RuntimeError: As for ``change``.
-        """
-        self.break_off_single_steps()
-        self.change(lambda world: world.reset(time=time, state=state), anew=True)
-
-    def exchange(
-        self, world: World, settle: Callable[[World, World], None] | None = None, *, anew: bool = True
-    ) -> None:
-        """Replace the world before the next step; aborts single steps. Snapshots of the old world stay valid.
-
-        Args:
-            world: The other world; the runner owns it from now on.
-            settle: Called in the stepping thread with the old and the new world, to transfer state and to adapt users
-                of the world in that thread; it must be quick and not raise.
-            anew: As for ``change``.
-
-        Raises:
-            RuntimeError: As for ``change``; the old world stays.
-        """
-
-        def take(old: World) -> None:
-            if settle is not None:
-                settle(old, world)
-            self.world = world
-
-        self.break_off_single_steps()
-        self.change(take, anew=anew)
-
-    def change(self, action: Callable[[World], None], *, anew: bool = False) -> None:
-        """Change the world's state from outside before the next step, and wait for it.
-
-        Args:
-            action: Called with the world in the stepping thread, or in this one while the runner is stopped; it must be
-                quick and not raise.
-            anew: Whether a new epoch begins, in which earlier requests and permits are void.
-
-        Raises:
-            RuntimeError: The action was not completed, because the stepping thread failed, perhaps in ``action``
-                itself, or does not answer.
-        """
-        done = False
-
-        def act(world: World) -> None:
-            nonlocal done
-            action(world)
-            self._failure = None
-            if anew:
-                self._epoch += 1
-                self._permitted = 0
-            self._publish(take_snapshot(self.world, self._epoch))
-            # Notify after the listeners, which may be slow, so that waiting threads see their effects.
-            with self._condition:
-                done = True
-                self._condition.notify_all()
-
-        with self._condition:
-            self.submit(act)
-            self._condition.wait_for(lambda: done or not self.running, HANDSHAKE_TIMEOUT)
-            if not self.running:
-                self._empty_inbox()
-        if not done:
-            what = "has failed" if self._error is not None else f"did not answer in {HANDSHAKE_TIMEOUT:g} s"
-            raise RuntimeError(f"nothing was changed: the stepping thread {what}") from self._error
-
-    def permit(self, steps: int = 1) -> None:
-        """Allow the next ``steps`` steps in lock-step; replaces earlier permits."""
-        with self._condition:
-            self._permitted = steps
-            self._condition.notify_all()
-
-    @property
     def waiting_for_permit(self) -> bool:
         """Whether a step in lock-step is due but not yet permitted."""
         return self._lock_step and not self._paused and not self._permitted
 
-    def submit(self, action: Callable[[World], None]) -> None:
-        """Call ``action`` with the world in the stepping thread, before the next step or while paused.
+    def add_command_source(self, source: Source, idle: Idle | None = None) -> None:
+        """Call ``source`` with the world before every step; it must be quick and not raise.
 
-        Check commands first (``World.check_command``): an exception ends the run.
+        Args:
+            source: The source.
+            idle: Returns for how many of the coming steps it need not be called, unless an action is submitted.
+                Without, the compiled loop cannot take the steps.
         """
-        with self._condition:
-            self._inbox.put(action)
-            self._condition.notify_all()
-
-    def add_command_source(self, source: Callable[[World], None]) -> None:
-        """Call ``source`` with the world before every step; it must be quick and not raise."""
-        self._sources.append(source)
+        self._sources.append((source, idle))
 
     # --- reading, from any thread
 
     def add_listener(self, listener: Callable[[Snapshot], None]) -> None:
         """Call ``listener`` in the stepping thread with every snapshot, also after a reset; it must be quick.
 
-        Unlike ``wait_for_step``, which gives the newest, it misses none. It must not raise.
+        Unlike ``wait_for_step``, which gives the newest, it misses none. It must not raise. It may look at the world,
+        and so the compiled loop cannot take the steps; see ``add_follower``.
         """
         self._listeners.append(listener)
 
+    def add_follower(self, follower: Callable[[Snapshot], None]) -> None:
+        """Call ``follower`` with every snapshot, also after a reset, in order, a little later and in any thread.
+
+        It must neither look at the world nor wait for the runner. It keeps the stepping thread waiting only when that
+        has something to do for others.
+        """
+        self._reader.follow(follower)
+
+    @property
+    def steps_in_loop(self) -> int:
+        """Steps that the compiled loop has taken, without Python."""
+        return self._steps_in_loop
+
+    @property
+    def states_lost(self) -> int:
+        """States that followers have missed because they were more than the whole ring behind."""
+        return self._reader.lost
+
     def snapshot(self) -> Snapshot:
         """State after the last step."""
-        return self._snapshot
+        if not self._is_in_loop or threading.current_thread() in (self._thread, self._reader.thread):
+            return self._reader.newest
+        snapshot = self._reader.read_newest()
+        if (
+            snapshot is None
+        ):  # nobody has looked for a while: the stepping thread comes back once and takes it
+            taken = threading.Event()
+
+            def take(world: World) -> None:
+                self._reader.renew(take_snapshot(world, self._epoch))
+                taken.set()
+
+            self.submit(take)
+            while not taken.wait(_HEARTBEAT) and self._running:
+                pass
+            snapshot = self._reader.newest
+        return snapshot
 
     def wait_for_step(self, after: Snapshot | None, timeout: float) -> Snapshot | None:
         """Wait for a snapshot newer than ``after``.
@@ -351,10 +260,15 @@ class FixedRateRunner:
         Returns:
             The newest snapshot; None after the timeout.
         """
-        with self._condition:
-            if self._condition.wait_for(lambda: self._snapshot is not after, timeout):
-                return self._snapshot
-        return None
+        until = time.monotonic() + timeout
+        while True:
+            snapshot = self.snapshot()
+            left = until - time.monotonic()
+            if snapshot is not after:
+                return snapshot
+            if left <= 0.0:
+                return None
+            self._reader.wait_for_news(min(left, _HEARTBEAT))
 
     def report(self) -> RunnerReport:
         """Rate, lateness and step times since the start."""
@@ -371,13 +285,18 @@ class FixedRateRunner:
         try:
             if self._thread_setup is not None:
                 self._thread_setup()
+            self._core.note_scheduling(*privileges_here())
             deadline = time.monotonic()
             while not self._stopping:
                 self._attend()
                 if self._paused:
                     self._pace.stand_still()
+                    self._core.status[Status.LIFE] = Life.PARKED if self._failure else Life.PAUSED
                     if self._step_requests:
                         self._single_step()
+                    elif self._client_steps() > 0:
+                        self._one_step()
+                        self._core.status[Status.STEPS_TAKEN] += 1
                     else:
                         self._wait_for_word(paused=True)
                     deadline = time.monotonic()
@@ -387,57 +306,124 @@ class FixedRateRunner:
                     self._wait_for_word(paused=False)
                     deadline = max(deadline, time.monotonic())
                     continue
-                self._one_step()
-                deadline = self._keep_deadline(deadline + self._period)
+                steps = self._steps_without_python()
+                deadline = self._stretch(deadline, steps) if steps else self._python_step(deadline)
         except BaseException as error:
             # Any failure must reach the owner, because a thread that dies silently looks like a pause.
             self._error = error
         finally:
             self._pace.stand_still()
+            self._core.status[Status.LIFE] = Life.STOPPED
             with self._condition:
                 self._running = False
                 self._break_off_single_steps()
                 self._condition.notify_all()
             self._answer_step_requests()
 
+    def _end_with(self, error: BaseException) -> None:
+        """End the run with the error of a follower."""
+        with self._condition:
+            self._error = error
+            self._stopping = True
+            self._rouse()
+
+    # --- stretches of steps without Python
+
+    def _steps_without_python(self) -> int:
+        """How many steps the compiled loop may take from now on; 0 if Python is needed for the next."""
+        if self._lock_step or self._listeners or not self.world.takes_whole_steps:
+            return 0
+        idle = min(
+            (0.0 if spare is None else spare(self.world) for _, spare in self._sources), default=math.inf
+        )
+        if idle < 1.0:
+            return 0
+        self.world.leave_to_others(self._core.led_joints)
+        return int(min(idle, self.world.begin_stretch()))
+
+    def _stretch(self, deadline: float, steps: int) -> float:
+        """Have the compiled loop take steps from ``deadline`` (s) on; return the next deadline."""
+        world, core, pace = self.world, self._core, self._pace
+        first, skipped = world.step_count, core.status[Status.SKIPPED]
+        told = Circumstances(world, world.loads_of_next_step, world.pulls)
+        self._reader.begin(told)
+        self._is_in_loop = True
+        try:
+            why, deadline, pace.began = core.run(deadline, pace.began, steps)
+        finally:
+            self._is_in_loop = False
+        taken = world.step_count - first
+        self._steps_in_loop += taken
+        if taken:
+            world.end_stretch(core.before, told.loads)
+        self._reader.finish(lambda: take_snapshot(world, self._epoch))
+        self._tell_given_up(int(core.status[Status.SKIPPED] - skipped))
+        return self._python_step(deadline) if why == STEP else deadline
+
+    def _python_step(self, deadline: float) -> float:
+        """Take a step whose deadline (s) has come; wait for the next deadline, and return it."""
+        self._one_step()
+        return self._keep_deadline(deadline + self._period)
+
     def _attend(self) -> None:
-        """Carry out requests of other threads."""
+        """Carry out requests of other threads and processes."""
+        self._core.control[Control.ATTEND] = 0
+        self._attend_to_clients()
         self._empty_inbox()
         self._answer_step_requests()
 
-    def _empty_inbox(self) -> None:
-        while True:
-            try:
-                action = self._inbox.get_nowait()
-            except queue.Empty:
-                return
-            action(self.world)
+    def _attend_to_clients(self) -> None:
+        """Carry out what other processes ask for in the control words."""
+        control, status = self._core.control, self._core.status
+        self._follow_pause(bool(control[Control.PAUSED]))
+        if not self._paused:
+            status[Status.STEPS_TAKEN] = control[Control.STEPS_ASKED]
+        asked = int(control[Control.RESETS_ASKED])
+        if asked != status[Status.RESETS_DONE]:
+            self.break_off_single_steps()
+            self.world.reset()
+            self._failure = None
+            self._begin_epoch()
+            self._publish(0.0, 0)
+            status[Status.RESETS_DONE] = asked  # last: who waits for it takes the newest state then
 
-    def _answer_step_requests(self) -> None:
-        """Complete the futures of finished or aborted requests, and of all requests after a failed step."""
-        while self._step_requests:
-            request = self._step_requests[0]
-            if self._failure is not None:
-                request.answer.set_exception(FloatingPointError(self._failure))
-            elif request.taken >= request.wanted:
-                request.answer.set_result(request.taken)
-            else:
-                break
-            self._step_requests.popleft()
+    def _client_steps(self) -> int:
+        """Single steps that other processes have asked for and that are not taken yet."""
+        return int(self._core.control[Control.STEPS_ASKED] - self._core.status[Status.STEPS_TAKEN])
+
+    def _look_after_clients(self) -> None:
+        """Free the channels of clients that have died; called in the reader's thread."""
+        for channel in self._core.bury_the_dead():
+            logger.warning(
+                "the client of channel %d has died in lock-step: the simulation is paused", channel
+            )
+            self.pause()
 
     def _wait_for_word(self, paused: bool, timeout: float | None = None) -> None:
         """Wait at most ``timeout`` (s) until another thread makes a request, or begins or ends a pause."""
-        with self._condition:
-            self._condition.wait_for(
-                lambda: (
-                    self._stopping
-                    or self._paused is not paused
-                    or len(self._step_requests) > 0
-                    or (self._lock_step and not self._paused and self._permitted > 0)
-                    or not self._inbox.empty()
-                ),
-                timeout,
-            )
+        core = self._core
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while True:
+            bell = core.bell()
+            core.beat()
+            left = until - time.monotonic()
+            if left <= 0.0 or self._has_word(paused):
+                return
+            core.wait_on_bell(bell, min(left, _HEARTBEAT))
+
+    def _has_word(self, paused: bool) -> bool:
+        """Whether there is something to do for a stepping thread that stands still, or waits for its deadline."""
+        control = self._core.control
+        return (
+            self._stopping
+            or self._paused is not paused
+            or bool(control[Control.PAUSED]) is not paused
+            or len(self._step_requests) > 0
+            or (self._lock_step and not self._paused and self._permitted > 0)
+            or not self._inbox.empty()
+            or (paused and self._client_steps() > 0)
+            or control[Control.RESETS_ASKED] != self._core.status[Status.RESETS_DONE]
+        )
 
     def _single_step(self) -> None:
         request = self._step_requests[0]
@@ -447,18 +433,22 @@ class FixedRateRunner:
 
     def _one_step(self) -> None:
         began = time.monotonic()
-        for source in self._sources:
+        self._core.take_commands()
+        self.world.leave_to_others(self._core.led_joints)
+        for source, _ in self._sources:
             source(self.world)
         try:
             self.world.step()
         except FloatingPointError as failure:
             with self._condition:
-                self._failure, self._paused = str(failure), True
+                self._failure = str(failure)
+                self._set_paused(True)
+            self._core.park(self._failure)
             return
-        nominal = None if self._lock_step or not self._period else self._period
-        self._pace.step_taken(began, time.monotonic(), nominal)
+        nominal, ended = None if self._lock_step or not self._period else self._period, time.monotonic()
+        self._pace.step_taken(began, ended, nominal)
         self._permitted = max(0, self._permitted - 1)
-        self._publish(take_snapshot(self.world, self._epoch))
+        self._publish(ended - began, Flag.STEPPED)
 
     def _keep_deadline(self, deadline: float) -> float:
         """Wait until ``deadline``; return it, or a later one if periods had to be dropped."""
@@ -474,12 +464,17 @@ class FixedRateRunner:
             return deadline
         dropped = math.ceil(late / self._period)
         self._pace.gave_up(dropped)
-        if self._overrun == "catch_up":
-            simulated = dropped * self.world.time_step
-            self._given_up.note(time.monotonic(), late, self._max_backlog, simulated)
+        self._tell_given_up(dropped, late)
         deadline += dropped * self._period
         self._wait_until(deadline)
         return deadline
+
+    def _tell_given_up(self, periods: int, late: float | None = None) -> None:
+        """Tell that so many periods were dropped, if the policy is to drop none; ``late`` (s) if it is known."""
+        if periods and self._overrun == "catch_up":
+            simulated = periods * self.world.time_step
+            late = periods * self._period if late is None else late
+            self._given_up.note(time.monotonic(), late, self._max_backlog, simulated)
 
     def _wait_until(self, deadline: float) -> None:
         """Wait until ``deadline``, pause or stop; actions submitted during a long wait run at once."""
@@ -490,9 +485,10 @@ class FixedRateRunner:
             else:
                 time.sleep(left)
 
-    def _publish(self, snapshot: Snapshot) -> None:
-        with self._condition:
-            self._snapshot = snapshot
-            self._condition.notify_all()
+    def _publish(self, took: float, flags: int) -> None:
+        """Tell the present state, after a step that took so long (s) or after a change from outside (0)."""
+        self._core.tell(took, flags)
+        snapshot = take_snapshot(self.world, self._epoch)
+        self._reader.put(snapshot)
         for listener in self._listeners:
             listener(snapshot)

@@ -5,15 +5,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 
-#: Shortest and longest duration of the bins, s, and the width of a bin as a share of its duration.
-_SHORTEST = 1e-7
-_LONGEST = 1e3
-_BIN_WIDTH = 0.01
-_PER_UNIT = 1.0 / math.log1p(_BIN_WIDTH)
-_NUM_BINS = 2 + int(math.log(_LONGEST / _SHORTEST) * _PER_UNIT)
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.shared_memory.layout import (
+    BIN_WIDTH,
+    NUM_BINS,
+    SHORTEST,
+    Histogram,
+    HistogramWords,
+    Status,
+)
+
+_PER_UNIT = 1.0 / math.log1p(BIN_WIDTH)
+_SUM, _SQUARES, _MAX = map(int, (HistogramWords.SUM, HistogramWords.SQUARES, HistogramWords.MAX))
+_COUNT, _BINS = int(HistogramWords.COUNT), int(HistogramWords.BINS)
+_BILLION = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -52,42 +62,47 @@ class Distribution:
 class Durations:
     """Histogram of durations in bins whose width is one per cent of the duration, in constant memory.
 
-    One thread adds; any thread may read.
+    One thread adds at a time; any thread may read.
+
+    Args:
+        words: ``HistogramWords`` and bins, where the compiled loop adds as well; its own by default.
     """
 
-    def __init__(self) -> None:
-        self._bins = [0] * _NUM_BINS  # a list, because its items are incremented faster than an array's
-        self._sum = self._squares = self._max = 0.0
+    def __init__(self, words: NDArray[np.int64] | None = None) -> None:
+        self._words = np.zeros(_BINS + NUM_BINS, dtype=np.int64) if words is None else words
+        # Views of memory, because their items are read and written faster than an array's.
+        self._bins: memoryview[int] = memoryview(self._words.data)[_BINS:]  # type: ignore[arg-type]
+        self._reals: memoryview[float] = memoryview(self._words.view(np.float64).data).cast("B").cast("d")
 
     def add(self, duration: float) -> None:
         """Count a duration, s; one below the shortest counts as zero."""
-        index = 0
-        if duration > _SHORTEST:
-            index = min(1 + int(math.log(duration / _SHORTEST) * _PER_UNIT), _NUM_BINS - 1)
+        index, reals = 0, self._reals
+        if duration > SHORTEST:
+            index = min(1 + int(math.log(duration / SHORTEST) * _PER_UNIT), NUM_BINS - 1)
         self._bins[index] += 1
-        self._sum += duration
-        self._squares += duration * duration
-        if duration > self._max:
-            self._max = duration
+        self._words[_COUNT] += 1
+        reals[_SUM] += duration
+        reals[_SQUARES] += duration * duration
+        if duration > reals[_MAX]:
+            reals[_MAX] = duration
 
     def copy(self) -> Durations:
         """Copy of the counts so far; from any thread."""
-        taken = Durations()
-        taken._bins = self._bins.copy()
-        taken._sum, taken._squares, taken._max = self._sum, self._squares, self._max
-        return taken
+        return Durations(self._words.copy())
 
     def since(self, earlier: Durations) -> Durations:
         """Counts since ``earlier`` was copied; the maximum is that of all counts."""
         later = self.copy()
-        later._bins = [now - before for now, before in zip(later._bins, earlier._bins, strict=True)]
-        later._sum -= earlier._sum
-        later._squares -= earlier._squares
+        later._words[_BINS:] -= earlier._words[_BINS:]
+        later._words[_COUNT] -= earlier._words[_COUNT]
+        for which in (_SUM, _SQUARES):
+            later._reals[which] -= earlier._reals[which]
         return later
 
     def histogram(self) -> list[tuple[float, int]]:
         """(Middle of the bin in s, count) of every bin that is not empty, shortest first."""
-        return [(self._middle(i), count) for i, count in enumerate(self._bins.copy()) if count]
+        bins = self._words[_BINS:].copy()
+        return [(self._middle(i), int(bins[i])) for i in np.flatnonzero(bins).tolist()]
 
     def distribution(self) -> Distribution:
         """Mean, spread and percentiles so far."""
@@ -95,21 +110,21 @@ class Durations:
         count = sum(number for _, number in histogram)
         if not count:
             return Distribution()
-        mean = self._sum / count
+        mean, longest = self._reals[_SUM] / count, self._reals[_MAX]
         p50, p99, p999 = (_percentile(histogram, count, share) for share in (0.5, 0.99, 0.999))
         return Distribution(
             count=count,
             mean=mean,
-            std=math.sqrt(max(0.0, self._squares / count - mean * mean)),
-            p50=min(p50, self._max),
-            p99=min(p99, self._max),
-            p999=min(p999, self._max),
-            max=self._max,
+            std=math.sqrt(max(0.0, self._reals[_SQUARES] / count - mean * mean)),
+            p50=min(p50, longest),
+            p99=min(p99, longest),
+            p999=min(p999, longest),
+            max=longest,
         )
 
     @staticmethod
     def _middle(index: int) -> float:
-        return _SHORTEST * math.exp((index - 0.5) / _PER_UNIT) if index else 0.0
+        return SHORTEST * math.exp((index - 0.5) / _PER_UNIT) if index else 0.0
 
 
 def _percentile(histogram: list[tuple[float, int]], count: int, share: float) -> float:
@@ -198,29 +213,61 @@ class CommandReport:
         return ", ".join([f"{self.applied} of {self.received} applied", *lost])
 
 
-@dataclass(eq=False)
 class PaceRecorder:
-    """Records the timing of a runner's steps, in the stepping thread; times are those of ``clock``, s.
+    """Records the timing of a runner's steps where the compiled loop records it, too; times are those of ``clock``, s.
 
     Where the wall time is updated or reported, the clock is read under the lock. With a time read earlier, the wall
     time of a report could decrease if a pause begins or ends in between.
+
+    Attributes:
+        began: When the last step began, s; None without one, or if the runner has stood still since.
+
+    Args:
+        clock: The clock.
+        status: Words of ``Status`` where counts are kept; its own by default.
+        histograms: Words of the histograms, one a row; its own by default.
     """
 
-    clock: Callable[[], float] = time.monotonic
-    steps: int = 0
-    overruns: int = 0
-    longest_overrun: int = 0
-    skipped_steps: int = 0
-    times_given_up: int = 0
-    late_max: float = 0.0
-    step_time: Durations = field(default_factory=Durations)
-    period: Durations = field(default_factory=Durations)
-    jitter: Durations = field(default_factory=Durations)
-    _overruns_in_a_row: int = 0
-    _began: float | None = None
-    _wall: float = 0.0
-    _resumed_at: float | None = None
-    _lock: Lock = field(default_factory=Lock)
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        status: NDArray[np.int64] | None = None,
+        histograms: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.clock = clock
+        self._lock = Lock()
+        self._wall = 0.0
+        self._resumed_at: float | None = None
+        self.began: float | None = None
+        self._keep_in(
+            np.zeros(Status.END, dtype=np.int64) if status is None else status,
+            np.zeros((Histogram.END, _BINS + NUM_BINS), dtype=np.int64) if histograms is None else histograms,
+        )
+
+    def move_to(self, status: NDArray[np.int64], histograms: NDArray[np.int64]) -> None:
+        """Go on in other words, with what is counted so far; called in the stepping thread."""
+        for count in _COUNTS:
+            status[count] = self._status[count]
+        histograms[:] = self._histograms
+        self._keep_in(status, histograms)
+
+    def _keep_in(self, status: NDArray[np.int64], histograms: NDArray[np.int64]) -> None:
+        self._status, self._histograms = status, histograms
+        self.step_time = Durations(histograms[Histogram.STEP_TIME])
+        self.period = Durations(histograms[Histogram.PERIOD])
+        self.jitter = Durations(histograms[Histogram.JITTER])
+        self.lateness = Durations(histograms[Histogram.LATENESS])
+        self.latency = Durations(histograms[Histogram.LATENCY])
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return int(self._status[Status.STEPS])
+
+    @property
+    def overruns(self) -> int:
+        """Steps that ended after the next deadline."""
+        return int(self._status[Status.OVERRUNS])
 
     def run_on(self) -> None:
         """Let the wall time run, for example at the end of a pause."""
@@ -230,38 +277,40 @@ class PaceRecorder:
 
     def stand_still(self) -> None:
         """Stop the wall time during a pause; the time until the next step is not a period."""
-        self._began = None
-        self._overruns_in_a_row = 0
+        self.began = None
+        self._status[Status.OVERRUNS_IN_A_ROW] = 0
         with self._lock:
             self._wall += self._since_resumed()
             self._resumed_at = None
+            self._status[Status.WALL_NS] = int(_BILLION * self._wall)
 
     def step_taken(self, began: float, ended: float, nominal: float | None) -> None:
         """Record a step; ``nominal`` is the nominal period, None without one."""
-        self.steps += 1
+        self._status[Status.STEPS] += 1
         self.step_time.add(ended - began)
-        if self._began is not None:
-            period = began - self._began
+        if self.began is not None:
+            period = began - self.began
             self.period.add(period)
             if nominal is not None:
                 self.jitter.add(abs(period - nominal))
-        self._began = began
+        self.began = began
 
     def on_time(self) -> None:
         """Record that the step ended before its deadline."""
-        self._overruns_in_a_row = 0
+        self._status[Status.OVERRUNS_IN_A_ROW] = 0
 
     def overran(self, late: float) -> None:
         """Record that the step ended ``late`` s after its deadline."""
-        self.overruns += 1
-        self._overruns_in_a_row += 1
-        self.longest_overrun = max(self.longest_overrun, self._overruns_in_a_row)
-        self.late_max = max(self.late_max, late)
+        status = self._status
+        status[Status.OVERRUNS] += 1
+        status[Status.OVERRUNS_IN_A_ROW] += 1
+        status[Status.LONGEST_OVERRUN] = max(status[Status.LONGEST_OVERRUN], status[Status.OVERRUNS_IN_A_ROW])
+        status[Status.LATEST_NS] = max(int(status[Status.LATEST_NS]), round(_BILLION * late))
 
     def gave_up(self, periods: int) -> None:
         """Record that so many periods were dropped."""
-        self.skipped_steps += periods
-        self.times_given_up += 1
+        self._status[Status.SKIPPED] += periods
+        self._status[Status.TIMES_SKIPPED] += 1
 
     def _since_resumed(self) -> float:
         return 0.0 if self._resumed_at is None else self.clock() - self._resumed_at
@@ -270,19 +319,31 @@ class PaceRecorder:
         """Make a report of everything so far; from any thread."""
         with self._lock:
             wall = self._wall + self._since_resumed()
-        simulated = self.steps * time_step
+        status = {count: int(self._status[count]) for count in _COUNTS}
+        simulated = status[Status.STEPS] * time_step
         return RunnerReport(
             simulated_time=simulated,
             wall_time=wall,
             real_time_factor=simulated / wall if wall > 0.0 else 0.0,
-            steps=self.steps,
-            overruns=self.overruns,
-            longest_overrun=self.longest_overrun,
-            skipped_steps=self.skipped_steps,
-            late_max=self.late_max,
+            steps=status[Status.STEPS],
+            overruns=status[Status.OVERRUNS],
+            longest_overrun=status[Status.LONGEST_OVERRUN],
+            skipped_steps=status[Status.SKIPPED],
+            late_max=status[Status.LATEST_NS] / _BILLION,
             step_time=self.step_time.distribution(),
             period=self.period.distribution(),
             jitter=self.jitter.distribution(),
-            times_given_up=self.times_given_up,
-            given_up=self.skipped_steps * time_step,
+            times_given_up=status[Status.TIMES_SKIPPED],
+            given_up=status[Status.SKIPPED] * time_step,
         )
+
+
+_COUNTS = (
+    Status.STEPS,
+    Status.OVERRUNS,
+    Status.OVERRUNS_IN_A_ROW,
+    Status.LONGEST_OVERRUN,
+    Status.SKIPPED,
+    Status.TIMES_SKIPPED,
+    Status.LATEST_NS,
+)

@@ -152,10 +152,10 @@ def _find_patch(model, state, scratch, pair, p, count):
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pair_coarse, pair_rows, pairs, splits_faces; scratch: R_BA, R_WG, bounds, p_BA, p_WG; model.points:
-    first_pair; scratch.patches: num.
-    Writes scratch: overlaps, push; scratch.patches: R_BA, R_WG, first_face, num, num_deep, num_faceless, p_BA, p_WG,
-    pair; scratch.points: num_faced.
+    Reads model: pair_coarse, pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; model.points: first_pair;
+    scratch.patches: num.
+    Writes scratch: overlaps, push; scratch.patches: first_face, num, num_deep, num_faceless, pair; scratch.points:
+    num_faced.
     """
     patches = scratch.patches
     patches.num[0] = 0
@@ -195,14 +195,8 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
                 return found
         count = found
         patches.pair[p] = pair
-        _set_trees(model, scratch, p)
+        set_place_of_patch(model, scratch, p)
         patches.first_face[p + 1] = count
-        for i in range(3):
-            patches.p_WG[p, i] = scratch.p_WG[b, i]
-            patches.p_BA[p, i] = scratch.p_BA[i]
-            for j in range(3):
-                patches.R_BA[p, i, j] = scratch.R_BA[i, j]
-                patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
         patches.num[0] += 1
     cut_what_lies_between(model, scratch)
     scratch.points.num_faced[0] = patches.num[0]
@@ -210,13 +204,21 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
 
 
 @kernel
-def _set_trees(model, scratch, p):
-    """Set the trees that a patch couples.
+def set_place_of_patch(model, scratch, p):
+    """Set the pose of the geometry in whose frame a patch is, that of the other in it, and the trees that it couples.
 
-    Reads model: geometry_body, pairs; model.forest: tree_of_body; scratch.patches: pair.
-    Writes scratch.problem.islands: patch_trees.
+    Reads model: geometry_body, pairs; scratch: R_BA, R_WG, p_BA, p_WG; model.forest: tree_of_body; scratch.patches:
+    pair.
+    Writes scratch.patches: R_BA, R_WG, p_BA, p_WG; scratch.problem.islands: patch_trees.
     """
-    pair = scratch.patches.pair[p]
+    patches, pair = scratch.patches, scratch.patches.pair[p]
+    b = model.pairs[pair, 1]
+    for i in range(3):
+        patches.p_WG[p, i] = scratch.p_WG[b, i]
+        patches.p_BA[p, i] = scratch.p_BA[i]
+        for j in range(3):
+            patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
+            patches.R_BA[p, i, j] = scratch.R_BA[i, j]
     for side in range(2):
         body = model.geometry_body[model.pairs[pair, side]]
         tree = model.forest.tree_of_body[body] if body >= 0 else WORLD

@@ -83,11 +83,11 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
     The velocity of a step is constant over the step, so v0 and v are symmetric about the posture at its start. Forces
     at v0 alone would add energy in every step.
 
-    Reads scratch: M, R_WB, S, applied, bias, p_WB, spins_alone, v_middle, v_next; state: q, v; model.tree:
-    spring_stiffness; scratch.problem: v0; scratch.solver: v; scratch.problem.islands: order, tree_begin, tree_end.
-    Writes scratch: bias, spins_alone, v_middle, v_next; scratch.problem: momentum.
+    Reads scratch: R_WB, S, bias, p_WB, spins_alone, v_middle, v_next; state: v; scratch.solver: v;
+    scratch.problem.islands: order.
+    Writes scratch: bias, spins_alone, v_middle, v_next.
     """
-    problem, order = scratch.problem, scratch.problem.islands.order
+    order = scratch.problem.islands.order
     for k in range(state.v.shape[0]):
         i = order[k]
         scratch.v_next[i] = scratch.solver.v[k]
@@ -102,6 +102,18 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
         tree, model.forest, R_WB, S, state.v, scratch.v_next, scratch.spins_alone, before, dt, bias
     )
     _forget_coriolis_forces(model.forest, scratch)
+    sum_momentum(model, state, scratch, dt, is_pushed)
+
+
+@kernel
+def sum_momentum(model, state, scratch, dt, is_pushed):
+    """Set the problem's momentum: M v0, less the impulse of the bias, more that of springs and, if any, of loads.
+
+    Reads scratch: M, applied, bias; state: q; model.tree: spring_stiffness; scratch.problem: v0; scratch.solver: v;
+    scratch.problem.islands: order, tree_begin, tree_end.
+    Writes scratch.problem: momentum.
+    """
+    problem, order = scratch.problem, scratch.problem.islands.order
     unknowns = model.forest.velocities.shape[0]
     for k in range(unknowns):
         momentum = -dt * scratch.bias[order[k]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +13,12 @@ from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics.tree import quaternion_starts
 from hydro_sim_core.simulation.stepping.model import (
     Drives,
+    Loads,
     MachineData,
     Model,
     Scratch,
     State,
+    Struct,
     copied,
     freeze,
     make_loads,
@@ -23,6 +26,7 @@ from hydro_sim_core.simulation.stepping.model import (
     make_state,
     overwrite,
 )
+from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.stepping.step import NO_ROOM, advance
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.solve import solver_entry
@@ -46,10 +50,19 @@ class Machine:
         scratch: Memory of the step; replaced by a larger one when a step finds more contact faces.
         handle: Handle of all five for compiled steps.
         solve: Solver of a step's problem, see ``solvers.solver_entry``; None without convex steps.
+        soft: Clouds and parameters of smooth contact; None without it.
     """
 
-    def __init__(self, model: Model, solver: tuple[str, str] | None, drives: Drives, q: np.ndarray) -> None:
+    def __init__(
+        self,
+        model: Model,
+        solver: tuple[str, str] | None,
+        drives: Drives,
+        q: np.ndarray,
+        soft: SoftPairs | None = None,
+    ) -> None:
         self.model = model
+        self.soft = soft
         self._model_handle = Handle(model)
         self.drives = drives
         self.loads = make_loads(len(model.link_body))
@@ -121,6 +134,18 @@ class Machine:
         other.handle = other._make_handle()
         return other
 
+    def use_arrays(self, state: State, drives: Drives, loads: Loads, model: Model) -> None:
+        """Step in these arrays from now on, with a model of the same sizes."""
+        self.state, self.drives, self.loads, self.model = state, drives, loads, model
+        freeze(model)
+        self._model_handle = Handle(model)
+        self.handle = self._make_handle()
+
+    def use_scratch(self, scratch: Scratch) -> None:
+        """Step in this memory from now on; what it tells of the last step is told."""
+        self.scratch = scratch
+        self.handle = self._make_handle()
+
     def copy_state(self) -> State:
         """A copy of the state that later steps do not change."""
         return copied(self.state)
@@ -170,6 +195,17 @@ class Machine:
     def forget_contacts(self) -> None:
         """Drop the contacts of the last step, which no longer belong to the state."""
         self.scratch.patches.num[0] = self.scratch.patches.num_faceless[0] = 0
+
+
+def with_constants(model: Struct, constants: Mapping[tuple[type, str], np.ndarray]) -> Struct:
+    """A struct with other arrays in some of its fields, also of structs within it, by class and name."""
+    of_this = {name: array for (owner, name), array in constants.items() if owner is type(model)}
+    within = {
+        name: with_constants(field, constants)
+        for name, field in zip(model._fields, model, strict=True)  # type: ignore[attr-defined]
+        if isinstance(field, tuple)
+    }
+    return model._replace(**within, **of_this)  # type: ignore[attr-defined, no-any-return]
 
 
 def _results(scratch: Scratch) -> tuple[np.ndarray, ...]:

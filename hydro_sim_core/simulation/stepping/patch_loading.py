@@ -25,6 +25,7 @@ from hydro_sim_core.solvers.problem import (
     DRIFT_BEFORE,
     ELASTIC,
     FRICTION,
+    INVERSE_MASS,
     LANES,
     SLIP,
     STIFFNESS_DT,
@@ -65,16 +66,16 @@ def load_patches(model, state, scratch, dt):
         pair = patches.pair[p]
         problem.friction[p] = model.pair_friction[pair]
         problem.dissipation[p] = model.pair_dissipation[pair]
-        _set_reference_point(
+        set_reference_point(
             scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p]
         )
         if model.grained.shape[0] > 0:
             _set_grain(model, scratch, p)
-        _set_jacobian(model, scratch, p)
+        set_patch_jacobian(model, scratch, p)
+        problem.delassus[p] = max(mean_inverse_mass(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
         reach = _reach(model, state, scratch, p)
         ways = choose_directions(model, scratch, p)
         problem.first_block[p + 1] = _fill_blocks(model, scratch, p, dt, reach, ways)
-        problem.delassus[p] = max(mean_inverse_mass(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
 
 
 @kernel
@@ -95,7 +96,8 @@ def _set_grain(model, scratch, p):
 
 
 @kernel
-def _set_reference_point(data, first, last, p_GR):
+def set_reference_point(data, first, last, p_GR):
+    """Write the mean of the centroids of faces into ``p_GR`` (3,), m."""
     for i in range(3):
         s = 0.0
         for f in range(first, last):
@@ -156,7 +158,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
 
     Reads model: pair_coarse, pair_flat, pair_relaxation; scratch: face_points, mean_push, push_along; model.options:
     stiction_speed; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR, pair; scratch.problem:
-    first_block.
+    delassus, first_block.
     Writes scratch: face_points, push_along; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
@@ -164,6 +166,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     pair = scratch.patches.pair[p]
     is_coarse, is_rigid = model.pair_coarse[pair], model.pair_flat[pair] == 0.0
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
+    inverse_mass = scratch.problem.delassus[p]
     block, lane = scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
@@ -186,9 +189,16 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
             out[STIFFNESS_DT * LANES + lane] = horizon * max(slope, pressure / reach) * share
             out[FRICTION * LANES + lane] = 0.0
             out[SLIP * LANES + lane] = stiction_speed
+            out[INVERSE_MASS * LANES + lane] = inverse_mass
             lane += 1
             if lane == LANES:
                 block, lane = block + 1, 0
+    return fill_up(blocks, block, lane)
+
+
+@kernel
+def fill_up(blocks, block, lane):
+    """Fill a block from ``lane`` on with faces that carry nothing, unless it is empty; return the next free block."""
     if lane == 0:
         return block
     out = blocks[block]
@@ -196,11 +206,12 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         for row in range(SLIP):
             out[row * LANES + i] = 0.0
         out[SLIP * LANES + i] = 1.0
+        out[INVERSE_MASS * LANES + i] = 1.0
     return block + 1
 
 
 @kernel
-def _set_jacobian(model, scratch, p):
+def set_patch_jacobian(model, scratch, p):
     """Set the Jacobian of B's twist relative to A at the reference point, in the axes of B's geometry.
 
     Reads model: geometry_body, pairs; scratch: S, jacobian, p_WR; scratch.patches: R_WG, p_GR, p_WG, pair.

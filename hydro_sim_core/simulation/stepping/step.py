@@ -32,7 +32,7 @@ DONE, NOT_FINITE, UNCONVERGED, NO_ROOM, TOO_FAST = range(5)
 
 
 @kernel
-def _evaluate_dynamics(model, state, scratch):
+def evaluate_dynamics(model, state, scratch):
     """Evaluate poses, motion subspaces, mass matrix and gravity at the coordinates.
 
     Reads scratch: M, R_WB, S, gravity, p_WB; state: q.
@@ -44,7 +44,7 @@ def _evaluate_dynamics(model, state, scratch):
 
 
 @kernel
-def _load_inertia(model, state, scratch, dt):
+def load_inertia(model, state, scratch, dt):
     """Load A = M + dt D + dt^2 K / 2, with joint damping D and springs K, and the velocities at the step's begin.
 
     Reads scratch: M; state: v; model.tree: damping, friction, spring_stiffness; scratch.problem: A;
@@ -66,7 +66,7 @@ def _load_inertia(model, state, scratch, dt):
 
 
 @kernel
-def _load_joints(model, state, drives, scratch, dt):
+def load_joints(model, state, drives, scratch, dt):
     """Load joint limits and drives of all unknown velocities.
 
     Reads scratch: gravity; state: q; model.tree: q_of_v; scratch.problem: A; scratch.problem.islands: order.
@@ -136,7 +136,7 @@ def _judge_guesses(model, state, scratch, dt):
 
 
 @kernel
-def _store_wrenches(scratch, dt):
+def store_wrenches(scratch, dt):
     """Store mean wrenches of the patches over the step, in world axes.
 
     Reads scratch.patches: R_WG, num; scratch.solver: normal_impulse, patch_impulse.
@@ -157,7 +157,7 @@ def _store_wrenches(scratch, dt):
 
 
 @kernel
-def _store_efforts(model, scratch, dt):
+def store_efforts(model, scratch, dt):
     """Store mean efforts of the drives over the step.
 
     Reads scratch.solver: v; scratch.problem.islands: order.
@@ -169,7 +169,7 @@ def _store_efforts(model, scratch, dt):
 
 
 @kernel
-def _is_finite(values):
+def is_finite(values):
     finite = True
     for i in range(values.shape[0]):
         finite = finite and math.isfinite(values[i])
@@ -177,7 +177,7 @@ def _is_finite(values):
 
 
 @kernel
-def _move_on(state, scratch, dt, converged):
+def move_on(state, scratch, dt, converged):
     """Make the end of the step the state, and count unconverged, unsettled, deep and faceless steps.
 
     Reads scratch: overlaps, push, q_next, v_next; state: deep, faceless, step, unconverged, unsettled, v;
@@ -210,9 +210,9 @@ def _solve(machine, solve, dt, accept):
     model, state, scratch = machine.model, machine.state, machine.scratch
     find_points(model, scratch)
     find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
-    _load_inertia(model, state, scratch, dt)
+    load_inertia(model, state, scratch, dt)
     stiffen_by_pulls(model, machine.loads, scratch, dt)
-    _load_joints(model, state, machine.drives, scratch, dt)
+    load_joints(model, state, machine.drives, scratch, dt)
     _guess(model, state, machine.drives, scratch, dt)
     load_patches(model, state, scratch, dt)
     load_points(model, state, scratch, dt)
@@ -263,7 +263,7 @@ def advance(
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
-        _evaluate_dynamics(model, state, scratch)
+        evaluate_dynamics(model, state, scratch)
         scratch.faces_needed[0] = 0
         if n > 0 or not same_contacts:
             place_geometries(model, scratch)
@@ -283,7 +283,7 @@ def advance(
             converged = _solve(machine, solve, dt, accept)
         # A NaN residual means an overflow that left the velocities at their guess.
         residual = scratch.solver.report[RESIDUAL]
-        if not (math.isfinite(residual) and _is_finite(scratch.v_next) and _is_finite(scratch.q_next)):
+        if not (math.isfinite(residual) and is_finite(scratch.v_next) and is_finite(scratch.q_next)):
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED
@@ -291,8 +291,8 @@ def advance(
         if asked != DONE:
             return asked
         _judge_guesses(model, state, scratch, dt)
-        _store_wrenches(scratch, dt)
+        store_wrenches(scratch, dt)
         show_points(model, scratch, dt)
-        _store_efforts(model, scratch, dt)
-        _move_on(state, scratch, dt, converged)
+        store_efforts(model, scratch, dt)
+        move_on(state, scratch, dt, converged)
     return DONE

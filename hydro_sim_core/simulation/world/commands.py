@@ -60,6 +60,11 @@ class WorldCommands(WorldParts):
         for name in self._drives.set_joints(commands):
             self._script.release(name)
 
+    def leave_to_others(self, joints: Sequence[str]) -> None:
+        """End the scripted commands of joints whose drives are commanded without this class."""
+        for name in (*joints, *self._drives.grippers_of(joints)):
+            self._script.release(name)
+
     def check_joint_commands(self, commands: Mapping[str, JointCommand]) -> None:
         """Raise what ``command_joints`` would raise, without commanding anything."""
         self._drives.check_joints(commands)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays, world_faces
-from hydro_sim_core.contact.laws import EQUIVALENT_POINT, law_of
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT, SOFT_MINIMUM, law_of
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer
 from hydro_sim_core.simulation.assembly.pairs import Collider
 from hydro_sim_core.simulation.stepping.kept_contacts import make_polygons
@@ -112,8 +112,17 @@ def _unrepeated(model: Model, scratch: Scratch) -> NDArray[np.int64]:
     return np.column_stack((model.points.first_pair[0] + rows, what[rows]))
 
 
-def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Collider]) -> list[ContactPatch]:
-    """Patches of a record, each from the collider with the lower index (A) to the other (B)."""
+def contact_patches(
+    record: ContactRecord, model: Model, colliders: Sequence[Collider], is_soft: bool = False
+) -> list[ContactPatch]:
+    """Patches of a record, each from the collider with the lower index (A) to the other (B).
+
+    Args:
+        record: The record.
+        model: The model.
+        colliders: Collision geometries.
+        is_soft: Whether contact is smooth, between clouds.
+    """
     p_WR = reference_points(record)
     patches = []
     for p, (first, second) in enumerate(model.pairs[record.pair].tolist()):
@@ -126,6 +135,8 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
         law = law_of(a.geometry.is_rigid, b.geometry.is_rigid)
         if record.pair[p] >= model.points.first_pair[0]:
             law = EQUIVALENT_POINT
+        if is_soft:
+            law = SOFT_MINIMUM
         patches.append(
             ContactPatch(
                 face_source=partial(_faces_of_patch, record, model, p, swapped),
@@ -139,6 +150,8 @@ def contact_patches(record: ContactRecord, model: Model, colliders: Sequence[Col
                 geometry_b=b.name,
                 dropped_force=float(record.dropped_force[p]),
                 law=law,
+                at_centroids=law not in (EQUIVALENT_POINT, SOFT_MINIMUM)
+                and not model.pair_coarse[record.pair[p]],
             )
         )
     return patches

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.simulation.assembly.contact_laws import ContactLaws, contact_laws
 from hydro_sim_core.simulation.assembly.placement import reported_pairs
+from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.world.contact_records import (
     ContactRecord,
     contact_patches,
@@ -41,7 +42,12 @@ class WorldContacts(WorldParts):
     @cached_property
     def contact_laws(self) -> ContactLaws:
         """Which law each pair of links has; computed at the first access, as there may be very many."""
-        return contact_laws(self._built)
+        return contact_laws(self._built, self._machine.soft is not None)
+
+    @property
+    def soft_pairs(self) -> SoftPairs | None:
+        """Clouds and parameters of smooth contact; None unless the scene says ``solver: {model: soft}``."""
+        return self._machine.soft
 
     @property
     def contacts(self) -> list[ContactPatch]:
@@ -50,7 +56,8 @@ class WorldContacts(WorldParts):
         Also if a fixed step was taken in pieces: the sum of wrench times step is the change of momentum. Under error
         control they are those of the last sub-step alone. The faces of a patch are those at the beginning of the step,
         or of its last piece in which the pair pressed.
-        With the continuous integrator both are of the step's end.
+        With the continuous integrator both are of the step's end. Under smooth contact faces are the cells of points
+        that press at the begin of the step, each with its share of the force, and pairs count that are within reach.
         """
         return self.patches_of(self.record_contacts())
 
@@ -60,7 +67,8 @@ class WorldContacts(WorldParts):
 
     def patches_of(self, record: ContactRecord) -> list[ContactPatch]:
         """Patches of a record; safe to call from any thread."""
-        return contact_patches(record, self._built.model, self._built.colliders)
+        is_soft = self._machine.soft is not None
+        return contact_patches(record, self._built.model, self._built.colliders, is_soft)
 
     def contact_summary_of(self, record: ContactRecord, patches: Sequence[ContactPatch]) -> ContactSummary:
         """Quality of the contact forces of a record with its patches; safe to call from any thread."""

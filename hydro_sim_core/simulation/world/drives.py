@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
 from typing import Any, Literal, NamedTuple, cast
 
@@ -249,12 +249,13 @@ class DriveBank:
     def _apply(self, commands: Mapping[str, JointCommand]) -> tuple[str, ...]:
         for name, command in commands.items():
             self._write(name, command)
-        held = [
-            name
-            for name, groups in self._fingers.items()
-            if any(group.master in commands for group in groups)
+        return (*commands, *self.grippers_of(commands))
+
+    def grippers_of(self, joints: Collection[str]) -> list[str]:
+        """Grippers with fingers that some of the joints move."""
+        return [
+            name for name, groups in self._fingers.items() if any(group.master in joints for group in groups)
         ]
-        return (*commands, *held)
 
     def _write(
         self, name: str, command: JointCommand, limit: float | None = None, stiffer: float = 1.0

@@ -127,6 +127,11 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
         """What pushed links during the last step."""
         return self._loads_before
 
+    @property
+    def loads_of_next_step(self) -> StepLoads:
+        """What will push links during the next step, a copy."""
+        return self._present_loads()
+
     def _transmitted_now(self) -> Transmitted:
         return self.transmitted(self._before, (self.q, self.v), self.contacts, self._loads_before)
 

@@ -50,7 +50,8 @@ class WorldKinematics(WorldParts):
         return Energies(
             posture.kinetic_energy(v),
             posture.potential_energy() + spring_energy(model.tree, q),
-            elastic_energy(model, posture),
+            # Forces of smooth contact have no potential.
+            0.0 if self._machine.soft is not None else elastic_energy(model, posture),
         )
 
     def frame_pose(self, name: str) -> Array:

@@ -54,6 +54,11 @@ class WorldParts:
         return self._built
 
     @property
+    def machine(self) -> Machine:
+        """Model, state, drives and memory of the compiled step, for the loop that takes steps without this class."""
+        return self._machine
+
+    @property
     def _state(self) -> State:
         return self._machine.state
 

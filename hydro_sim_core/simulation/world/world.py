@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
@@ -33,10 +35,12 @@ from hydro_sim_core.simulation.assembly.drive_gains import described_drives
 from hydro_sim_core.simulation.assembly.mending import mended
 from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
+from hydro_sim_core.simulation.assembly.soft_pairs import soft_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
-from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
-from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.simulation.stepping.model import State, copied, overwrite
+from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, Stepper, stepper_of
+from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
+from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.drives import DriveBank
 from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, WorldJointWrenches
@@ -110,7 +114,9 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
         check_commands(spec.commands, self._drives, scene.source)
         self._commands = spec.commands
         self._q0 = self._built.q0
-        self._machine = Machine(self._built.model, solver, self._drives.arrays, self._q0)
+        self._machine = Machine(
+            self._built.model, solver, self._drives.arrays, self._q0, _soft_pairs(scene, self._built)
+        )
         self._start()
         self._sensors = {
             sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in scene.sensors
@@ -201,6 +207,25 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
             if is_told:
                 self._drives.end_time_step()
 
+    @property
+    def takes_whole_steps(self) -> bool:
+        """Whether every step is one compiled call unless that fails, rather than many under error control."""
+        return type(self._stepper) is FixedSteps
+
+    def begin_stretch(self) -> int:
+        """Begin to take steps without this class; return how many may be taken until it has a word to say."""
+        self._script.apply(self.time, self._drives)
+        return self._script.steps_until_change(self.time, self.time_step)
+
+    def end_stretch(self, before: tuple[Array, Array], loads: StepLoads) -> None:
+        """Take notice that such steps were taken.
+
+        Args:
+            before: Coordinates (nq,) and velocities (nv,) at the begin of the last of them.
+            loads: What pushed links then, see ``loads_of_next_step``.
+        """
+        self._before, self._loads_before = before, loads
+
     def _keep_failed_step(self) -> None:
         if self._failed_step is None and self._stepper.failed is not None:
             self._failed_step = self._saved(self._stepper.failed)
@@ -271,6 +296,44 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
         other._stepper = stepper_of(other._machine, like=self._stepper)
         other._script = self._script.copy()
         return other
+
+    def use_arrays(
+        self, state: State, drives: Drives, loads: Loads, constants: Mapping[tuple[type, str], Array]
+    ) -> None:
+        """Step in these arrays from now on, such as rows of those of many worlds, and with these constants.
+
+        Args:
+            state: Its state, which stays as it is in the arrays.
+            drives: Targets and gains of its drives, likewise.
+            loads: What acts on its links, likewise.
+            constants: Fields of the model, by class and name; what was derived from them before stays.
+        """
+        model = with_constants(self._built.model, constants)
+        self._built = replace(self._built, model=model)
+        self._drives = self._drives.copy()
+        self._drives.arrays = drives
+        self._machine.use_arrays(state, drives, loads, model)
+        self.__dict__.pop("_evaluators", None)
+
+    @property
+    def machine(self) -> Machine:
+        """Model, state, drives and memory of its steps."""
+        return self._machine
+
+    @property
+    def stepper(self) -> Stepper:
+        """What advances it by whole time steps."""
+        return self._stepper
+
+    @property
+    def script(self) -> Script:
+        """Commands of the scene that change with time."""
+        return self._script
+
+    @property
+    def drive_bank(self) -> DriveBank:
+        """Its drives, with checks of commands."""
+        return self._drives
 
     def __copy__(self) -> World:
         return self.copy()
@@ -347,6 +410,7 @@ def _solver_options(settings: SolverSettings) -> SolverOptions:
         stiction_speed=settings.stiction_speed,
         lags=choice.law.lags,
         relag=settings.relag,
+        keeps_bounds=settings.parity is not None,
         numbers_per_face=method.numbers_per_face if method is not None else 0,
     )
 
@@ -386,6 +450,14 @@ def _build(scene: LoadedScene, like: World | None) -> BuiltModel:
         compensated_coordinates(spec, scene.robots),
         like.built.colliders if like is not None and like.built.margin_rule == margin_rule else (),
     )
+
+
+def _soft_pairs(scene: LoadedScene, built: BuiltModel) -> SoftPairs | None:
+    """Clouds and parameters of smooth contact; None where another law holds."""
+    settings, model = scene.spec.solver.soft_contact, built.model
+    if settings is None:
+        return None
+    return soft_pairs(built.colliders, model.pairs, model.pair_friction, settings, scene.source)
 
 
 def _refuse_others(scene: object, like: object) -> None:

@@ -6,8 +6,9 @@ const SILENT = "none";
 
 export const RIGID_SKIN = "rigid skin";
 export const EQUIVALENT_POINT = "equivalent point";
+const SOFT_MINIMUM = "soft minimum";
 /** Pressures are told of the first of them that is in contact; as in hydro_sim_core/contact/laws.py. */
-const LAWS = ["pressure field", RIGID_SKIN, EQUIVALENT_POINT];
+const LAWS = ["pressure field", RIGID_SKIN, EQUIVALENT_POINT, SOFT_MINIMUM];
 
 /** List the laws of a scene; nothing where they are not known. @param {import("./protocol.js").Laws|null} laws */
 export function listLaws(laws) {

@@ -42,7 +42,7 @@
  * @property {number} area m²; 0 along a line or at a point.
  * @property {number} max_pressure Pa; 0 without area.
  * @property {string|null} problem Why the force should not be trusted.
- * @property {string} law "pressure field", "rigid skin" or "equivalent point", whose faces may be a line or a point.
+ * @property {string} law "pressure field", "rigid skin", "soft minimum" or "equivalent point", whose faces may be a line or a point.
  * @property {Float32Array} corners Vertices of its faces, world, m.
  *
  * @typedef {object} FrameHeader

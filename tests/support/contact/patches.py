@@ -10,10 +10,7 @@ from hydro_sim_core.contact import ContactPatch
 
 
 def moment_of_pressure(patch: ContactPatch, point: object) -> np.ndarray:
-    """Moment (3,) on B about ``point``, N m, of the linear pressure on every polygon, by an exact quadrature.
-
-    The patch's own moment lets the force of each face act at its centroid.
-    """
+    """Moment (3,) on B about ``point``, N m, of the linear pressure on polygons that press, by a quadrature."""
     faces = patch.faces
     # Every polygon is a fan of triangles around its first vertex.
     second = np.arange(1, faces.vertices.shape[1] - 1)
@@ -30,7 +27,13 @@ def moment_of_pressure(patch: ContactPatch, point: object) -> np.ndarray:
     arms = 0.5 * (corners + np.roll(corners, 1, axis=1)) - np.asarray(point, dtype=float)
     middles = 0.5 * (values + np.roll(values, 1, axis=1))
     moments = np.cross(np.einsum("ti,tix->tx", middles, arms), normals)
-    return areas / 3.0 @ moments
+    return np.where(faces.pressures[face] > 0.0, areas / 3.0, 0.0) @ moments
+
+
+def moment_at_centroids(patch: ContactPatch, point: object = (0.0, 0.0, 0.0)) -> np.ndarray:
+    """Moment (3,) on B about ``point``, N m, of the faces' forces at their centroids."""
+    forces = patch.face_forces[:, None] * patch.normals
+    return np.cross(patch.centroids - np.asarray(point, dtype=float), forces).sum(axis=0)
 
 
 def open_edges(patch: ContactPatch, grid: float = 1e-9) -> int:

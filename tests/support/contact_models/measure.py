@@ -5,15 +5,23 @@ Run it as ``OMP_NUM_THREADS=1 python tests/support/contact_models/measure.py``; 
 
 import sys
 import time
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 
 from hydro_sim_core import geometry
+from hydro_sim_core.compilation import Handle
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.contact.equivalent_point import FrictionEllipsoid, RigidBody, SupportHull, step_on_plane
 from hydro_sim_core.contact.point import point_contact
-from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, contact_wrench
+from hydro_sim_core.contact.soft_distance import (
+    OrientedCloud,
+    SoftContactModel,
+    cloud_of_geometry,
+    contact_wrench,
+)
+from hydro_sim_core.contact.soft_distance.kernels import make_pair_memory, pair_wrench
 
 sys.path.append(str(Path(__file__).parents[2]))
 from support.contact_models.rigid_poses import pose
@@ -50,6 +58,29 @@ def time_calls(repeat):
         name = f"soft distance, {len(cloud.points)} points"
         calls[name] = (contact_wrench, cloud, X_WA, REST, cloud, X_WB, REST, model)
     return {name: 1e3 * min(seconds(*call) for _ in range(repeat)) for name, call in calls.items()}
+
+
+def time_kernels(counts):
+    """Microseconds of the compiled soft minimum, without and with derivatives: a ball in the side of a box."""
+    model = np.array(astuple(SoftContactModel(5e3, 0.5, 0.3, 1e-2, 1e-4, 1e-3, 1e-3)))
+    X_BA = pose((-0.144, 0.0, 0.0))
+    times = {}
+    for count in counts:
+        shapes = geometry.box(0.25, 0.2, 0.04), geometry.sphere(0.02, resolution=0.003)
+        clouds = [cloud_of_geometry(shape, count) for shape in shapes]
+        planes = [np.ascontiguousarray(np.hstack([cloud.points, cloud.normals]).T) for cloud in clouds]
+        memory, pose_of_a = Handle(make_pair_memory(count)), (X_BA[:3, :3].copy(), X_BA[:3, 3].copy())
+        for name, jacobian in (("wrench", np.zeros((0, 0))), ("with derivatives", np.zeros((6, 12)))):
+            call = (*planes, np.full((2, 2), count), *pose_of_a, REST, model, memory, np.zeros(6), jacobian)
+            calls = max(1, 20_000 // count**2)
+            best = min(seconds(_repeat, pair_wrench, call, calls) for _ in range(20 if count < 1000 else 3))
+            times[f"{count} points each, {name}"] = 1e6 * best / calls
+    return times
+
+
+def _repeat(function, arguments, times):
+    for _ in range(times):
+        function(*arguments)
 
 
 def throw_blocks(throws):

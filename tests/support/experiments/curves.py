@@ -15,10 +15,12 @@ import numpy as np
 from hydro_sim_core.experiments import (
     ExperimentReport,
     face_scaling,
+    flat_landing,
     incline,
     margin_boxes,
     pad_grip,
     point_contact,
+    rocking,
     sliding_disk,
     sphere_convergence,
     thin_plates,
@@ -124,6 +126,26 @@ def _sphere_convergence(curves: Curves, references: Mapping[str, float]) -> Iter
         exact = pair.force(sphere_convergence.RADIUS)
         for edge, share in zip(curves["edge"], error, strict=True):
             yield Row(f"force, edges of {1e3 * edge:.1f} mm", exact * (1.0 - share))
+
+
+def _off_centre_box(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for modulus, tilt in zip(curves["modulus"], curves["tilt"], strict=True):
+        yield Row(f"tilt, {modulus:g} Pa, 10 mm off", tilt)
+    (at_centroids,) = curves["at centroids"]
+    yield Row(
+        "tilt, 1e+06 Pa, faces at their centroids (Drake)", at_centroids * curves["Winkler"][0], relative=1e-5
+    )
+
+
+def _rocking(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for name in ("rocking", "bouncing"):
+        for modulus, period in zip(rocking.MODULI, curves[f"period of {name}"], strict=True):
+            yield Row(f"period of {name}, {modulus:g} Pa", period)
+
+
+def _flat_landing(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for name in (*flat_landing.LANDINGS, *flat_landing.ON_A_BOX):
+        yield Row(f"energy lost or gained, {name}", curves[f"change, {name}"][-1])
 
 
 def _energy(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
@@ -270,6 +292,9 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "incline": _incline,
     "sphere_convergence": _sphere_convergence,
     "energy": _energy,
+    "off_centre_box": _off_centre_box,
+    "rocking": _rocking,
+    "flat_landing": _flat_landing,
     "fem_layer": _fem_layer,
     "face_scaling": _face_scaling,
     "sliding_disk": _sliding_disk,

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from support.ros_domains import take_domain
 
-# That of the checkout, which leads to the package's own.
-LAUNCH_FILE = Path(__file__).parents[3] / "launch" / "kinova_soft_bubble.launch.py"
+# Those of the checkout, which lead to the package's own.
+LAUNCH_FILES = Path(__file__).parents[3] / "launch"
+LAUNCH_FILE = LAUNCH_FILES / "kinova_soft_bubble.launch.py"
 # The program ros2 itself is not always on the path.
 LAUNCH = (
     "import sys; from ros2launch.api.api import launch_a_launch_file as run; "
@@ -22,20 +23,27 @@ LAUNCH = (
 
 
 class LaunchProcess:
-    """``ros2 launch`` on the launch file, in a process of its own.
+    """``ros2 launch`` on a launch file, in a process of its own.
 
     Args:
         log: Where its output goes.
         arguments: Of the launch file.
         environment: Beside that of this process.
+        launch_file: The launch file.
     """
 
-    def __init__(self, log: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        log: Path,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        launch_file: Path = LAUNCH_FILE,
+    ) -> None:
         self._log = log
         self.domain = take_domain()
         everything = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
         everything |= {"ROS_DOMAIN_ID": str(self.domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-        command = [sys.executable, "-c", LAUNCH, str(LAUNCH_FILE), *arguments]
+        command = [sys.executable, "-c", LAUNCH, str(launch_file), *arguments]
         # A session of its own, as that of a terminal, whose Ctrl-C reaches every program.
         with log.open("w") as output:
             self.process = subprocess.Popen(

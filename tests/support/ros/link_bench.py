@@ -30,7 +30,7 @@ class LinkBench:
         self._sources = []
         self.world = SimpleNamespace(time=0.0, time_step=DT)
         self.runner = SimpleNamespace(
-            add_command_source=self._sources.append,
+            add_command_source=lambda source, idle: self._sources.append(source),
             submit=lambda action: action(self.world),
             snapshot=lambda: SimpleNamespace(epoch=self.epoch),
             permit=self.permits.append,

@@ -61,6 +61,7 @@ def install_checkout(prefix: Path) -> Path:
     for name, module in (
         ("hydro_sim", "hydro_sim"),
         ("wait_for_simulation", "hydro_sim.wait_for_simulation"),
+        ("task_controller", "hydro_sim.task_control"),
     ):
         program = programs / name
         program.write_text(_PROGRAM.format(module=module, python=sys.executable))

@@ -14,6 +14,7 @@ from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED
 from hydro_sim_core.solvers.problem import (
     ELASTIC,
     FRICTION,
+    INVERSE_MASS,
     LANES,
     LIMIT_INVERSE_R,
     LIMIT_SIGN,
@@ -68,7 +69,7 @@ def load_faces(problem: ContactProblem, patches: list[Faces], lanes: list[int] |
         per_block = LANES if lanes is None else lanes[p]
         for first in range(0, faces.num, per_block):
             rows = np.zeros((NUM_FACE_ROWS, LANES))
-            rows[SLIP] = 1.0
+            rows[SLIP] = rows[INVERSE_MASS] = 1.0
             count = min(per_block, faces.num - first)
             chosen = slice(first, first + count)
             rows[X : X + 3, :count] = faces.x[chosen].T
@@ -81,6 +82,13 @@ def load_faces(problem: ContactProblem, patches: list[Faces], lanes: list[int] |
             block += 1
     problem.first_block[len(patches)] = block
     problem.num_patches[0] = len(patches)
+
+
+def set_inverse_mass(problem: ContactProblem, p: int, w: float) -> None:
+    """Give a loaded patch, and all of its faces, an inverse mass (1/kg)."""
+    problem.delassus[p] = w
+    blocks = problem.blocks.reshape(-1, NUM_FACE_ROWS, LANES)
+    blocks[problem.first_block[p] : problem.first_block[p + 1], INVERSE_MASS] = w
 
 
 def forest_of(first: np.ndarray, velocities: np.ndarray) -> Forest:
@@ -127,7 +135,7 @@ def random_problem(seed: int) -> MadeProblem:
         problem.dissipation[p] = rng.choice([0.0, 5.0, 50.0])
         linear = problem.jacobian[p, 3:]
         felt = np.linalg.norm(linear @ np.diag(1.0 / np.diag(problem.A)) @ linear.T) / 3.0
-        problem.delassus[p] = max(felt, LEAST_INVERSE_MASS)
+        set_inverse_mass(problem, p, max(felt, LEAST_INVERSE_MASS))
     problem.limits[:, LIMIT_SIGN] = np.repeat([1.0, -1.0], nv)
     problem.limits[:, LIMIT_TARGET] = np.where(rng.random(2 * nv) < 0.3, rng.normal(size=2 * nv), -np.inf)
     problem.limits[:, LIMIT_INVERSE_R] = 10.0 ** rng.uniform(-1.0, 3.0, 2 * nv)

@@ -13,6 +13,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from hydro_sim.hil.link import CommandLink
+from hydro_sim.hil.priority import Priority
 from hydro_sim.parameters import LOCK_STEP, Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import shortened
@@ -37,6 +38,7 @@ class Diagnostics:
         parameters: Parameters with the requested real-time factor and the mode.
         rejections: Counter of rejected commands.
         link: Command link, with statistics of the others.
+        priority: Priority of the stepping thread.
         unsent: State messages that were due and not sent, by topic; still counted while this publishes.
     """
 
@@ -48,6 +50,7 @@ class Diagnostics:
         rejections: Rejections,
         link: CommandLink,
         unsent: Mapping[str, int],
+        priority: Priority,
     ) -> None:
         self._node = node
         self._runner = runner
@@ -55,6 +58,7 @@ class Diagnostics:
         self._rejections = rejections
         self._link = link
         self._unsent, self._unsent_before = unsent, 0
+        self._priority = priority
         self._lost: Counter[str] = Counter()
         self._shared: set[str] = set()
         self._last = runner.report()
@@ -100,6 +104,10 @@ class Diagnostics:
             "steps": report.steps,
             "overruns": report.overruns,
             "most overruns in a row": report.longest_overrun,
+            "scheduling": self._priority.scheduling,
+            "not permitted": "; ".join(self._priority.refused) or "nothing",
+            "steps in the compiled loop": self._runner.steps_in_loop,
+            "states that followers missed": self._runner.states_lost,
             "skipped steps": report.skipped_steps,
             "time given up [s]": report.given_up,
             "largest lateness [ms]": 1e3 * report.late_max,

@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter
 from hydro_sim.parameters import SOURCE, Parameters
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.running.realtime import check_realtime
-from hydro_sim_core.simulation.running.runner import SLOWEST
+from hydro_sim_core.simulation.running.settings import SLOWEST
 
 _SIM_TIME = "use_sim_time"
 #: Parameters declared by rclpy itself.
@@ -200,6 +200,6 @@ def _check_contents(values: Parameters) -> None:
     except InputError as error:
         raise InputError(SOURCE, f"record_max_{error.element}", error.problem, error.mend) from None
     try:
-        check_realtime(values.realtime_priority, values.processors)
+        check_realtime(max(0, values.realtime_priority), values.processors)
     except InputError as error:
         raise InputError(SOURCE, f"realtime_{error.element}", error.problem, error.mend) from None

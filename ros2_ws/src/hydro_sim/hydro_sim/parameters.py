@@ -13,6 +13,8 @@ from hydro_sim_core.simulation.scenes import RobotOptions
 
 #: Remedy for a file that exists.
 REPLACE = "give another name, or start the node with overwrite:=true"
+#: Value of ``realtime_priority`` for what the system permits.
+AS_PERMITTED = -1
 FREE_RUNNING, LOCK_STEP = "free_running", "lock_step"
 SOURCE = "parameters"
 
@@ -259,12 +261,18 @@ class Parameters:
     )
     link_seed: int = _parameter(0, "Seed of what the link loses and delays.", low=0, high=2**31 - 1)
     realtime_priority: int = _parameter(
-        0, "SCHED_FIFO priority of the stepping thread; 0 for none.", low=0, high=99
+        AS_PERMITTED,
+        "SCHED_FIFO priority of the stepping thread; 0 for none, -1 for what is permitted.",
+        low=-1,
+        high=99,
     )
     realtime_cpus: tuple[int, ...] = _parameter(
         (-1,), "Processors that the stepping thread may run on; [-1] for any."
     )
     lock_memory: bool = _parameter(False, "Keep all of the process in memory (mlockall).")
+    shared_memory: str = _parameter(
+        "", "Name of the shared memory for controllers of other processes; '' for none."
+    )
     record: str = _parameter(
         "",
         "MCAP file to record to what is published and commanded; a new one after every reset. '' for none.",
@@ -309,6 +317,10 @@ class Parameters:
         "Depth images in whole mm (16UC1, as the real camera's) or in m (32FC1).",
         choices=("16UC1", "32FC1"),
     )
+    bubble_depth_noise: float = _parameter(
+        0.0, "White noise of each pixel of the depth images, standard deviation, m.", low=0.0, high=0.1
+    )
+    bubble_noise_seed: int = _parameter(0, "Seed of that noise.", low=0, high=2**31 - 1)
     viewer: bool = _parameter(False, "Serve a web page that shows the simulation; its address is printed.")
     viewer_address: str = _parameter("127.0.0.1", "Address that the page is served on.")
     viewer_port: int = _parameter(

@@ -15,6 +15,7 @@ from hydro_sim.controllers.manager import Control
 from hydro_sim.diagnostics import Diagnostics
 from hydro_sim.hil.link import CommandLink
 from hydro_sim.hil.lock_step import LockStepWatch
+from hydro_sim.hil.priority import Priority
 from hydro_sim.hil.receiver import Receiver
 from hydro_sim.hil.silence import SilenceWatch
 from hydro_sim.parameters import LOCK_STEP, Parameters
@@ -30,7 +31,7 @@ from hydro_sim.viewing.controls import NodeControls
 from hydro_sim.viewing.node_viewer import NodeViewer
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
-from hydro_sim_core.simulation.running.realtime import make_realtime, set_aside_what_lives
+from hydro_sim_core.simulation.running.realtime import set_aside_what_lives
 from hydro_sim_core.viewer.viewer import ServerDied
 
 #: Parameters whose changes are passed to the runner.
@@ -45,6 +46,7 @@ class Simulation:
         runner: Runner of the World.
         rejections: Counter of commands that could not be carried out.
         link: Command link.
+        priority: Priority of the stepping thread.
         control: Controllers.
         end: End of the run.
 
@@ -73,8 +75,14 @@ class Simulation:
         self._recorder: NodeRecorder | None = None
         self._running = ExitStack()
         self._entities = ExitStack()
-        self._begin(world, parameters.start_paused)
         self._services = ExitStack()
+        with _destroyed_with(self._services, node):
+            self.priority = Priority(node, parameters)
+        try:
+            self._begin(world, parameters.start_paused)
+        except InputError:
+            self._services.close()
+            raise
         with ExitStack() as undo:
             undo.callback(self._entities.close)
             with _destroyed_with(self._services, node):
@@ -116,9 +124,12 @@ class Simulation:
             parameters.overrun,
             paused,
             lock_step=parameters.mode == LOCK_STEP,
-            thread_setup=self._make_realtime,
+            thread_setup=self.priority.obtain,
             max_backlog=parameters.max_backlog,
+            shared_name=parameters.shared_memory,
         )
+        self.priority.follow(self.runner)
+        self._entities.callback(self.runner.close)
         self.end = EndOfRun(self.runner, world, parameters.duration)
         with ExitStack() as undo:
             undo.callback(self._entities.close)
@@ -210,7 +221,7 @@ class Simulation:
             LockStepWatch(node, runner, parameters, self.link.lock_step)
         SilenceWatch(node, runner, self.link, parameters)
         self._states = StatePublisher(node, world, runner, parameters, self._scale)
-        Diagnostics(node, runner, parameters, self.rejections, self.link, self._states.unsent)
+        Diagnostics(node, runner, parameters, self.rejections, self.link, self._states.unsent, self.priority)
         self._contacts = ContactPublisher(node, runner, parameters, self._scale)
         self._threads = (self._states.thread, self._contacts.thread)
 
@@ -223,11 +234,6 @@ class Simulation:
             f"/clock, such as a controller_manager, stands still until it is {before:.3f} s again; restart it, and set "
             "reset_time false for resets that leave the time alone"
         )
-
-    def _make_realtime(self) -> None:
-        p = self.parameters
-        for sentence in make_realtime(p.realtime_priority, p.processors, p.lock_memory):
-            self._node.get_logger().warning(sentence)
 
     @property
     def stepping_for_a_client(self) -> bool:
@@ -275,6 +281,7 @@ class Simulation:
 
     def parameters_changed(self, names: set[str]) -> None:
         """Pass changed parameters to the parts that do not read them continuously."""
+        self.runner.submit(lambda world: None)  # how long the compiled loop may go on depends on them
         if names & _PACE:
             parameters = self.parameters
             self.runner.set_pace(parameters.pace, parameters.overrun, parameters.max_backlog)
@@ -328,7 +335,7 @@ class EndOfRun:
     def __init__(self, runner: FixedRateRunner, world: World, duration: float) -> None:
         self._runner = runner
         self._last_step = max(1, round(duration / world.time_step)) if duration else math.inf
-        runner.add_command_source(self._before_step)
+        runner.add_command_source(self._before_step, lambda world: self._last_step - 1 - world.step_count)
 
     @property
     def reached(self) -> bool:

@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import find_task
 from hydro_sim_core.tasks.registry import parse_settings
-from hydro_sim_core.tasks.trial import steps_of_a_period
+from hydro_sim_core.tasks.trial import draw, steps_of_a_period
 
 _SOURCE = "launch arguments"
 #: Least rate that the node takes for joint states, Hz.
@@ -54,7 +52,7 @@ def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = ""
     found = find_task(task, parse_settings(settings))
     drawn = _seed(seed)
     scene = find_scene(found.scene)
-    values = {} if drawn is None else found.variation(np.random.default_rng(drawn), scene)
+    values = draw(found, drawn, scene).values
     steps = steps_of_a_period(found, scene.spec.time_step)
     # Every instant that is answered has to be told of, by all topics.
     rate = math.ceil(_LEAST_RATE * found.period - 1e-9) / found.period
@@ -65,7 +63,7 @@ def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = ""
         "lock_step_steps": steps,
         "joint_state_rate": rate,
         "wrench_rate": rate,
-        **_images(found.bubbles, rate),
+        **_images(found.bubbles, rate, drawn or 0),
     }
     if values:
         node["scene_values"] = [f"{path}={json.dumps(value)}" for path, value in values.items()]
@@ -79,7 +77,7 @@ def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = ""
     return TaskBringup(node, controller)
 
 
-def _images(bubbles: Sequence[Bubble], rate: float) -> dict[str, Any]:
+def _images(bubbles: Sequence[Bubble], rate: float, seed: int) -> dict[str, Any]:
     """Parameters of the node for cameras in Soft-bubble fingers, all of one kind."""
     if not bubbles:
         return {}
@@ -92,6 +90,8 @@ def _images(bubbles: Sequence[Bubble], rate: float) -> dict[str, Any]:
         "bubble_image_size": list(kind.image_size),
         "bubble_field_of_view": kind.field_of_view,
         "bubble_depth_encoding": kind.depth_encoding,
+        "bubble_depth_noise": kind.depth_noise,
+        "bubble_noise_seed": seed,
     }
 
 

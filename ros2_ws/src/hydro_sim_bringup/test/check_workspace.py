@@ -28,6 +28,7 @@ from hydro_sim_core.messages.contact_patches import (
     BETWEEN_RIGID,
     DEEP,
     INSIGNIFICANT,
+    SOFT,
     UNDER_RESOLVED,
     encode_contact_patches,
 )
@@ -175,12 +176,13 @@ def test_hand_written_patches_are_those_of_the_type_support():
         assert got.vertices.tolist() == np.concatenate([*patch.polygons, np.zeros((0, 3))]).ravel().tolist()
         assert got.pressures.tolist() == patch.pressures.astype(np.float32).tolist()
         assert got.area == patch.area
-    assert (UNDER_RESOLVED, DEEP, INSIGNIFICANT, BETWEEN_RIGID, AT_POINT) == (
+    assert (UNDER_RESOLVED, DEEP, INSIGNIFICANT, BETWEEN_RIGID, AT_POINT, SOFT) == (
         ContactPatch.UNDER_RESOLVED,
         ContactPatch.DEEP,
         ContactPatch.INSIGNIFICANT,
         ContactPatch.BETWEEN_RIGID,
         ContactPatch.AT_POINT,
+        ContactPatch.SOFT,
     )
 
 

@@ -28,6 +28,10 @@ class Controller:
     def advance(self, world: World) -> None:
         """Command the drives for the coming step; must not raise."""
 
+    def quiet(self) -> bool:
+        """Whether ``advance`` has nothing to do until the next command comes."""
+        return type(self).advance is Controller.advance
+
     def lost(self, joints: frozenset[str], to: str | None) -> None:
         """Give up these joints to the interface ``to``; None if they are no longer in the scene."""
 

@@ -25,6 +25,10 @@ class DirectController(Controller):
 
     # --- called in the stepping thread
 
+    def quiet(self) -> bool:
+        """See ``Controller``."""
+        return self._servo.quiet()
+
     def advance(self, world: World) -> None:
         """See ``Controller``."""
         self._servo.advance(world)

@@ -185,6 +185,10 @@ class GripperController(Controller):
             if move.goal is not None:
                 move.goal.finish(outcome, self._state(world, **how))
 
+    def quiet(self) -> bool:
+        """See ``Controller``."""
+        return self._move is None
+
     def advance(self, world: World) -> None:
         """End a move that has reached its goal or an obstacle."""
         move, p = self._move, self._parameters

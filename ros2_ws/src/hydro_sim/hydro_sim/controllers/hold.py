@@ -86,6 +86,10 @@ class HoldController(Controller):
         if self._weight.needed(self._held):
             self._command(world)
 
+    def quiet(self) -> bool:
+        """See ``Controller``."""
+        return not self._weight.needed(self._held)
+
     def _command(self, world: World) -> None:
         efforts = self._weight.efforts(world, self._held)
         world.command_joints(

@@ -224,6 +224,10 @@ class JointTrajectoryController(Controller):
             default=-math.inf,
         )
 
+    def quiet(self) -> bool:
+        """See ``Controller``."""
+        return not (self._waiting or self._runs or self._stopping)
+
     def advance(self, world: World) -> None:
         """Command the desired positions at the end of the coming step.
 

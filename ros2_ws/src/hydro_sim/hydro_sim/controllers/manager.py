@@ -19,6 +19,7 @@ from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.simulation import FixedRateRunner, World
+from hydro_sim_core.simulation.running.runner import whole_steps
 
 
 class Control:
@@ -53,7 +54,7 @@ class Control:
         self._world = world
         self._runner = runner
         self._joints = joints
-        self._epoch, self._time = runner.snapshot().epoch, world.time
+        self._epoch = runner.snapshot().epoch
         self._arbiter = Arbiter()
         self._hold = HoldController(world, self._arbiter)
         parts = self._arbiter, self._hold, runner, link, rejections, self._in_order
@@ -66,7 +67,7 @@ class Control:
         )
         for mode in ("hold", "float"):
             self._add_mode(mode)
-        runner.add_command_source(self._before_step)
+        runner.add_command_source(self._before_step, self._idle_steps)
 
     def close(self) -> None:
         """Destroy the action servers; the node destroys everything else."""
@@ -136,7 +137,12 @@ class Control:
         for controller in self._controllers:
             controller.advance(world)
         self._timeouts.advance(world)
-        self._time = world.time
+
+    def _idle_steps(self, world: World) -> float:
+        """For how many steps no controller has anything to do, unless a command comes."""
+        if self._runner.snapshot().epoch != self._epoch or not all(one.quiet() for one in self._controllers):
+            return 0.0
+        return whole_steps(self._timeouts.left(world), world)
 
     def _notice_epoch(self, world: World) -> None:
         epoch = self._runner.snapshot().epoch
@@ -156,7 +162,7 @@ class Control:
     def world_changed(self, world: World) -> None:
         """Continue with another World: commands to joints that it lacks end; others continue if time does."""
         self._epoch = self._runner.snapshot().epoch
-        if world.time < self._time:
+        if world.time < self._world.time:
             self._forget()
         self._world = world
         self._arbiter.keep_only(world.actuated_joint_names)

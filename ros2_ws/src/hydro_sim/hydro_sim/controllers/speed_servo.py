@@ -74,6 +74,10 @@ class SpeedServo:
         """Leave all joints to others."""
         self._set_points.clear()
 
+    def quiet(self) -> bool:
+        """Whether no joint is led."""
+        return not self._set_points
+
     def advance(self, world: World) -> None:
         """Command the set-points at the end of the coming step; must not raise."""
         if not self._set_points:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,6 +52,15 @@ class CommandTimeouts:
                 joints = self._arbiter.joints_of(controller)
                 if joints:
                     self._end_command(controller, joints, world)
+
+    def left(self, world: World) -> float:
+        """Simulated time until one of them may come, s; infinite if none can without another command."""
+        ends = [math.inf]
+        for controller in self._controllers:
+            limit = self._limit(controller)
+            if limit > 0.0 and self._arbiter.joints_of(controller):
+                ends.append(limit + max(self._arbiter.heard(controller), controller.busy_until()))
+        return min(ends) - world.time
 
     def _limit(self, controller: Controller) -> float:
         return float(getattr(self._parameters, f"command_timeout_{controller.kind}", controller.timeout))

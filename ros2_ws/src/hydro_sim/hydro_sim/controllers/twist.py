@@ -179,6 +179,10 @@ class TwistController(Controller):
 
     # --- called in the stepping thread
 
+    def quiet(self) -> bool:
+        """See ``Controller``."""
+        return self._command is None and not self._stopping
+
     def advance(self, world: World) -> None:
         """Command the joint velocities for the coming step."""
         if self._stopping:

@@ -49,6 +49,10 @@ class LinkFaults:
         else:
             arrive()
 
+    def left(self, time: float) -> float:
+        """Simulated time from ``time`` (s) until a command arrives, s; infinite if none is on its way."""
+        return self._waiting[0][0] - time if self._waiting else math.inf
+
     def arrivals(self, time: float) -> Iterator[Callable[[], None]]:
         """Deliver the commands that have arrived by simulated ``time`` (s), in the order of arrival."""
         while self._waiting and self._waiting[0][0] <= time + 1e-9:  # times are sums of steps

@@ -23,6 +23,7 @@ from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import CommandReport, FixedRateRunner, World
+from hydro_sim_core.simulation.running.runner import whole_steps
 from hydro_sim_core.simulation.running.timing import Durations
 
 #: Effect of a checked message on the World, in the stepping thread. It raises ``InputError``, without any change, if it
@@ -115,7 +116,7 @@ class CommandLink:
         self._told: set[str] = set()
         #: Called in the stepping thread with topic, message and simulated time of every command that is applied.
         self.observers: list[Callable[[str, Any, float], None]] = []
-        runner.add_command_source(self._before_step)
+        runner.add_command_source(self._before_step, self._idle_steps)
 
     # --- subscriptions, and commands of the rest of the node
 
@@ -237,6 +238,11 @@ class CommandLink:
         self._notice_reset()
         for arrive in self._faults.arrivals(world.time):
             arrive()
+
+    def _idle_steps(self, world: World) -> float:
+        """For how many steps nothing arrives that has departed."""
+        is_reset = self._runner.snapshot().epoch != self._epoch
+        return 0.0 if is_reset else whole_steps(self._faults.left(world.time), world)
 
     def _arrive(self, packet: _Packet, world: World) -> None:
         interface = self._interfaces[packet.interface]

@@ -113,8 +113,8 @@ class StatePublisher:
         self._describe(world, inner_links(world.scene, self._external))
         self.unsent: Counter[str] = Counter()
         self._steps = Steps()
-        # The listener is added first: a step in between is then seen twice, and recognised by its number.
-        runner.add_listener(self._steps.put)
+        # The follower is added first: a step in between is then seen twice, and recognised by its number.
+        runner.add_follower(self._steps.put)
         self._steps.put(runner.snapshot())
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ class Steps:
         self._last = (-1, -1)
 
     def put(self, snapshot: Snapshot) -> None:
-        """Note a step, in the stepping thread."""
+        """Note a step; called by the runner for every one, in order."""
         kept = snapshot if self._queue.qsize() < MOST_WAITING else None
         self._queue.put(Step((snapshot.epoch, snapshot.step), snapshot.time, kept))
 

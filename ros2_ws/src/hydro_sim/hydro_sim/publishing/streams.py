@@ -58,6 +58,8 @@ def view_of(parameters: Parameters, scale: PressureScale | None = None) -> View:
                 parameters.bubble_image_size,
                 parameters.bubble_field_of_view,
                 parameters.bubble_depth_encoding,
+                parameters.bubble_depth_noise,
+                parameters.bubble_noise_seed,
             )
             for link, frame in zip(bubbles, cameras, strict=True)
         ),

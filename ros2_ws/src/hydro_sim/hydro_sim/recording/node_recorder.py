@@ -67,7 +67,7 @@ class NodeRecorder:
         )
         self._recorder.start(runner.snapshot(), runner.world)
         self._recorded, self._record = recorded, parameters.record
-        runner.add_listener(self._on_snapshot)
+        runner.add_follower(self._on_snapshot)
         link.observers.append(self._on_command)
 
     def stop(self) -> None:

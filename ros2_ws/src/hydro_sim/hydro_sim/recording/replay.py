@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import RecordedMessage, read_messages, run_files
 from hydro_sim_core.simulation import FixedRateRunner, World
+from hydro_sim_core.simulation.running.runner import whole_steps
 
 #: Later times than this (s) are wall-clock times; such a recording starts at its first command.
 _LATEST_SIMULATED_TIME = 1e6
@@ -74,7 +76,7 @@ class Replay:
         self._start = 0.0
         self._next = 0
         self._epoch = 0
-        runner.add_command_source(self._before_step)
+        runner.add_command_source(self._before_step, self._idle_steps)
 
     def load(self, parameters: Parameters, link: CommandLink, joints: Sequence[str]) -> None:
         """Read the commands.
@@ -119,6 +121,14 @@ class Replay:
                 command.obey(command.message, world)
             if self._next == len(self._commands):
                 self._node.get_logger().info("the replay is over")
+
+    def _idle_steps(self, world: World) -> float:
+        """For how many steps no command is to be replayed."""
+        if self._runner.snapshot().epoch != self._epoch:
+            return 0.0
+        if self._next == len(self._commands):
+            return math.inf
+        return whole_steps(self._commands[self._next].time - self._start - world.time, world)
 
 
 def _read_commands(paths: Sequence[Path], topics: Mapping[str, tuple[type, Obey]]) -> Iterator[_Command]:

@@ -1,0 +1,121 @@
+"""Lock-step through the shared memory on the arm with the spatula: steps a second, and whether runs give the same bits.
+
+A controller in C++ (``docs/examples/swing.cpp``) and one in Python (``swing.py``) swing a joint; the simulation is in
+a process of its own and goes as fast as its controller, or by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import multiprocessing
+import os
+import runpy
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from measure import make_parser, write
+from rich.console import Console
+from rich.table import Table
+
+from hydro_sim_core.shared_memory.c_header import INCLUDE
+from hydro_sim_core.shared_memory.client import connect
+from hydro_sim_core.simulation.running.runner import FixedRateRunner
+from hydro_sim_core.simulation.scenes import open_world
+
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+JOINT = "joint_7"
+WANTED = 20_000.0  # steps a second
+
+
+def simulate(scene: str, name: str, pipe: Connection) -> None:
+    """Run a scene as fast as possible until the pipe says so."""
+    runner = FixedRateRunner(open_world(scene), math.inf, start_paused=True, shared_name=name)
+    runner.start()
+    pipe.send("runs")
+    pipe.recv()
+    runner.close()
+
+
+def compiled(folder: Path) -> Path:
+    """The controller in C++."""
+    program = folder / "swing"
+    source = EXAMPLES / "swing.cpp"
+    subprocess.run(["c++", "-std=c++17", "-O2", f"-I{INCLUDE}", str(source), "-o", str(program)], check=True)
+    return program
+
+
+def round_of(name: str, steps: int, control: Callable[[], object]) -> tuple[float, str]:
+    """Steps a second from a reset on, by the begin of the first one and of the last, and what the last state was."""
+    with connect(name) as simulation:
+        simulation.pause()
+        begin = simulation.reset().serial
+        simulation.set_lock_step(True)
+        simulation.resume()
+        control()
+        simulation.pause()
+        first, last = (simulation.wait(serial, limit=60.0) for serial in (begin + 1, begin + steps))
+        told = hashlib.sha256(last.q.tobytes() + last.v.tobytes()).hexdigest()[:16]
+        return 1e9 * (steps - 1) / (last.began_ns - first.began_ns), told
+
+
+def run_alone(name: str, steps: int) -> None:
+    """Let the simulation take these steps without a controller."""
+    with connect(name) as simulation:
+        simulation.set_lock_step(False)
+        simulation.wait(simulation.newest().serial + steps, limit=60.0)
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = make_parser(__doc__.splitlines()[0], "shared_memory")
+    parser.add_argument("--scene", default="spatula_slip")
+    parser.add_argument("--steps", type=int, default=1000, help="fewer than the ring holds")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    name, steps = f"bench_{os.getpid()}", arguments.steps
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=simulate, args=(arguments.scene, name, there), daemon=True)
+    process.start()
+    here.recv()
+    swing = runpy.run_path(str(EXAMPLES / "swing.py"))["swing"]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(compiled(Path(folder))), name, JOINT, str(steps)]
+        ways: dict[str, Callable[[], object]] = {
+            "none": lambda: run_alone(name, steps),
+            "C++": lambda: subprocess.run(command, check=True, capture_output=True),
+            "Python": lambda: swing(name, JOINT, steps),
+        }
+        found = {
+            way: [round_of(name, steps, control) for _ in range(arguments.rounds)]
+            for way, control in ways.items()
+        }
+    here.send("end")
+    process.join()
+    table = Table(title=f"Lock-step through shared memory, {arguments.scene}, {steps} steps")
+    for column in ("controller", "steps a second, median", "worst", "best", "same bits"):
+        table.add_column(column)
+    results = {}
+    for language, rounds in found.items():
+        rates = [rate for rate, _ in rounds]
+        results[language] = {
+            "rates": rates,
+            "median": statistics.median(rates),
+            "same_bits": len({told for _, told in rounds}) == 1,
+        }
+        table.add_row(
+            language,
+            *(f"{value:.0f}" for value in (statistics.median(rates), min(rates), max(rates))),
+            str(results[language]["same_bits"]),
+        )
+    Console().print(table)
+    write(arguments.out, {"scene": arguments.scene, "steps": steps, "wanted": WANTED, "found": results})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""Kernels for many worlds side by side as one module, and as PTX for NVIDIA GPUs; imported only to compile.
+
+LLVM, which Numba brings along, writes PTX from the same intermediate code as machine code for processors: neither CUDA
+nor a GPU is needed to compile. Nothing is fused or reordered, so that a GPU computes the same bits as a processor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from hydro_sim_core.compilation.arrays import struct_layout
+from hydro_sim_core.compilation.compiler import _codegen, _own_settings, _WholeLibrary, dispatcher_type
+from hydro_sim_core.compilation.kernels import Entry, Kernel
+from hydro_sim_core.compilation.numba_types import StructRef
+from hydro_sim_core.compilation.side_by_side import SideBySide, translating_for
+from hydro_sim_core.compilation.targets import Target
+
+#: Name of the function that steps all worlds.
+STEP_WORLDS = "hydro_step_worlds"
+#: Name of the variable that tells where memory is: the address of the lanes, the bytes of a group's, the number of
+#: worlds, the addresses of what is shared and of the rows.
+PLACES_VARIABLE, _PLACES = "hydro_places", 5
+_WORLD = "hydro_advance_world"
+#: Words of structs, and those of them that are the address of another: (word, other).
+Structs = tuple[Sequence[int], Sequence[tuple[int, int]]]
+#: LLVM's measure of the size of functions that are copied to where they are called; by default 225. Less code again.
+_INLINED = 40
+_TRIPLE = "nvptx64-nvidia-cuda"
+
+_CUDA = """
+@{variable} = addrspace(4) externally_initialized global [{places} x i64] zeroinitializer, align 8
+{structs}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @{world}(ptr, double)
+
+define i64 @hydro_place(i64 %index) alwaysinline {{
+  %place = getelementptr i64, ptr addrspace(4) @{variable}, i64 %index
+  %value = load i64, ptr addrspace(4) %place, !invariant.load !0
+  ret i64 %value
+}}
+
+define i64 @hydro_lane_number() alwaysinline {{
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %number = and i32 %thread, 31
+  %wide = zext i32 %number to i64
+  ret i64 %wide
+}}
+
+define i64 @hydro_group() alwaysinline {{
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %threads = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %before = mul i32 %block, %threads
+  %all = add i32 %before, %thread
+  %warp = lshr i32 %all, 5
+  %wide = zext i32 %warp to i64
+  ret i64 %wide
+}}
+
+define i64 @hydro_world() alwaysinline {{
+  %lane = call i64 @hydro_lane_number()
+  %group = call i64 @hydro_group()
+  %before = mul i64 %group, {lanes}
+  %world = add i64 %before, %lane
+  ret i64 %world
+}}
+
+define ptr @hydro_pointer(i64 %address) alwaysinline {{
+  %global = inttoptr i64 %address to ptr addrspace(1)
+  %pointer = addrspacecast ptr addrspace(1) %global to ptr
+  ret ptr %pointer
+}}
+
+define ptx_kernel void @{name}(double %dt) "nvvm.maxntid"="{threads}" {{
+  %lane = call i64 @hydro_lane_number()
+  %world = call i64 @hydro_world()
+  %number = call i64 @hydro_place(i64 2)
+  %has_lane = icmp ult i64 %lane, {lanes}
+  %has_world = icmp ult i64 %world, %number
+  %works = and i1 %has_lane, %has_world
+  br i1 %works, label %step, label %end
+step:
+  %status = call i32 @{world}(ptr @hydro_struct_0, double %dt)
+  br label %end
+end:
+  ret void
+}}
+!0 = !{{}}
+"""
+
+_HOST = """
+@{variable} = global [{places} x i64] zeroinitializer, align 8
+@hydro_present = internal global i64 0
+{structs}
+declare i32 @{world}(ptr, double)
+
+define i64 @hydro_place(i64 %index) alwaysinline {{
+  %place = getelementptr i64, ptr @{variable}, i64 %index
+  %value = load i64, ptr %place
+  ret i64 %value
+}}
+
+define i64 @hydro_world() alwaysinline {{
+  %world = load i64, ptr @hydro_present
+  ret i64 %world
+}}
+
+define i64 @hydro_lane_number() alwaysinline {{
+  %world = load i64, ptr @hydro_present
+  %lane = urem i64 %world, {lanes}
+  ret i64 %lane
+}}
+
+define i64 @hydro_group() alwaysinline {{
+  %world = load i64, ptr @hydro_present
+  %group = udiv i64 %world, {lanes}
+  ret i64 %group
+}}
+
+define ptr @hydro_pointer(i64 %address) alwaysinline {{
+  %pointer = inttoptr i64 %address to ptr
+  ret ptr %pointer
+}}
+
+define void @{name}(double %dt) {{
+entry:
+  %number = call i64 @hydro_place(i64 2)
+  br label %next
+next:
+  %world = phi i64 [0, %entry], [%after, %step]
+  %more = icmp ult i64 %world, %number
+  br i1 %more, label %step, label %end
+step:
+  store i64 %world, ptr @hydro_present
+  %status = call i32 @{world}(ptr @hydro_struct_0, double %dt)
+  %after = add i64 %world, 1
+  br label %next
+end:
+  ret void
+}}
+"""
+
+#: The functions that both have, see ``side_by_side``.
+_BOTH = """
+define ptr @hydro_lane() alwaysinline {{
+  %pool = call i64 @hydro_place(i64 0)
+  %bytes = call i64 @hydro_place(i64 1)
+  %group = call i64 @hydro_group()
+  %before = mul i64 %group, %bytes
+  %lane = call i64 @hydro_lane_number()
+  %within = shl i64 %lane, 3
+  %offset = add i64 %before, %within
+  %address = add i64 %pool, %offset
+  %pointer = call ptr @hydro_pointer(i64 %address)
+  ret ptr %pointer
+}}
+
+define i64 @hydro_stride() alwaysinline {{
+  ret i64 {stride}
+}}
+
+define ptr @hydro_address(i64 %word) alwaysinline {{
+  %is_shared = icmp sge i64 %word, 0
+  br i1 %is_shared, label %shared, label %rows
+shared:
+  %of_shared = call i64 @hydro_place(i64 3)
+  %address_of_shared = add i64 %of_shared, %word
+  br label %end
+rows:
+  %number = call i64 @hydro_place(i64 2)
+  %of_rows = call i64 @hydro_place(i64 4)
+  %before = xor i64 %word, -1
+  %bytes = mul i64 %before, %number
+  %address_of_rows = add i64 %of_rows, %bytes
+  br label %end
+end:
+  %address = phi i64 [%address_of_shared, %shared], [%address_of_rows, %rows]
+  %pointer = call ptr @hydro_pointer(i64 %address)
+  ret ptr %pointer
+}}
+"""
+
+
+@global_compiler_lock
+def translated(kernel: Kernel, solve: Entry, struct: type, memory: SideBySide) -> str:
+    """LLVM's intermediate code of ``kernel(struct, solve, dt)`` and all that it calls, for any target."""
+    target = Target("generic", "")
+    with _own_settings(), translating_for(memory):
+        typing_context, context = cpu_target.typing_context, cpu_target.target_context
+        typing_context.refresh()
+        context.refresh()
+        arguments = (
+            StructRef(struct_layout(struct), memory),
+            dispatcher_type(solve.kernel),
+            types.float64,
+        )
+        dispatcher = dispatcher_type(kernel).dispatcher
+        dispatcher.compile(arguments)
+        compiled = dispatcher.overloads[arguments]
+        library = _WholeLibrary(_codegen(target), _WORLD)
+        library.add_ir_module(_wrapper(context, compiled, arguments))
+        library.add_linking_library(compiled.library)
+        library.link()
+        return str(library._final_module)
+
+
+def _wrapper(context: Any, compiled: Any, arguments: tuple[Any, ...]) -> Any:
+    """Module with a function of the struct's address and the time step, without Numba's calling convention."""
+    module = context.create_module(_WORLD)
+    double, pointer = ir.DoubleType(), ir.IntType(8).as_pointer()
+    function = ir.Function(module, ir.FunctionType(ir.IntType(32), [pointer, double]), _WORLD)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    data, dt = function.args
+    callee = context.declare_function(module, compiled.fndesc)
+    status, _ = context.call_conv.call_function(
+        builder,
+        callee,
+        compiled.signature.return_type,
+        arguments,
+        [data, context.get_dummy_value(), dt],
+    )
+    builder.ret(builder.zext(status.is_error, ir.IntType(32)))
+    return module
+
+
+def compact_loops() -> None:
+    """Let LLVM unroll loops of up to four turns alone, in all that this process compiles from now on.
+
+    Threads that are at different places of long straight code wait for instructions more than unrolling saves.
+    """
+    for option in ("-unroll-full-max-count=4", "-unroll-runtime=0", "-unroll-allow-partial=0"):
+        llvm.set_option("", option)
+
+
+def _linked(code: str, glue: str, machine: Any, triple: str) -> Any:
+    """The optimised module of translated code and a target's own functions; only what is called from outside stays."""
+    code = re.sub(r"@sqrt\(", "@llvm.sqrt.f64(", re.sub(r"declare double @sqrt\(.*", "", code))
+    if "llvm.sqrt.f64(double" not in re.sub(r"call.*", "", code):
+        code += "\ndeclare double @llvm.sqrt.f64(double)\n"
+    module = llvm.parse_assembly(code)
+    module.link_in(llvm.parse_assembly(glue))
+    module.triple, module.data_layout = triple, str(machine.target_data)
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name not in (STEP_WORLDS, PLACES_VARIABLE):
+            value.linkage = llvm.Linkage.internal
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = False
+    options.inlining_threshold = _INLINED
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    module.verify()
+    return module
+
+
+def _glue(template: str, structs: Structs, lanes: int, threads: int = 0) -> str:
+    return (template + _BOTH).format(
+        variable=PLACES_VARIABLE,
+        places=_PLACES,
+        structs=_constants(structs),
+        world=_WORLD,
+        name=STEP_WORLDS,
+        lanes=lanes,
+        stride=8 * lanes,
+        threads=threads,
+    )
+
+
+def _constants(structs: Structs) -> str:
+    """The structs as constants of the module: LLVM then knows every length, and leaves out what a scene has not."""
+    words, pointers = structs
+    inner = dict(pointers)
+    starts = sorted({0, *inner.values()})
+    lines = []
+    for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
+        kinds = ["ptr" if i in inner else "i64" for i in range(start, end)]
+        values = [
+            f"ptr @hydro_struct_{inner[i]}" if i in inner else f"i64 {words[i]}" for i in range(start, end)
+        ]
+        pairs = ", ".join(values)
+        lines.append(
+            f"@hydro_struct_{start} = internal constant <{{ {', '.join(kinds)} }}> <{{ {pairs} }}>, align 8"
+        )
+    return "\n".join(lines)
+
+
+def ptx(code: str, structs: Structs, lanes: int, processor: str = "sm_90", threads: int = 64) -> str:
+    """PTX of translated code for these structs, with ``lanes`` worlds a warp; ``STEP_WORLDS`` takes the time step."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(cpu=processor, features="+ptx78", opt=3)
+    glue = _glue(_CUDA, structs, lanes, threads)
+    module = _linked(_without_far_angles(code), glue, machine, _TRIPLE)
+    return str(machine.emit_assembly(module))
+
+
+def _without_far_angles(code: str) -> str:
+    """Code in which sine and cosine of angles beyond ``arithmetic.LARGEST_ANGLE`` are NaN, which ends a world.
+
+    For these the kernels call the C library, which a GPU has not.
+    """
+    for name in ("sin", "cos"):
+        code = re.sub(rf"declare double @llvm\.{name}\.f64\(.*", "", code)
+        code = code.replace(f"@llvm.{name}.f64(", "@hydro_far_angle(")
+    return code + "\ndefine internal double @hydro_far_angle(double) { ret double 0x7FF8000000000000 }\n"
+
+
+def object_code(code: str, structs: Structs, lanes: int, target: Target) -> bytes:
+    """Object file for a processor, in which ``STEP_WORLDS`` steps one world after another: to test without a GPU."""
+    machine = _codegen(target)._tm
+    module = _linked(code, _glue(_HOST, structs, lanes), machine, llvm.get_process_triple())
+    return bytes(machine.emit_object(module))

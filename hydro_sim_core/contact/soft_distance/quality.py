@@ -1,0 +1,85 @@
+"""What is wrong with an oriented cloud, if anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud
+from hydro_sim_core.contact.soft_distance.distance import soft_distance
+from hydro_sim_core.errors import InputError
+
+
+@dataclass(frozen=True)
+class CloudQuality:
+    """How well a cloud covers its surface; of a good one all but ``spacing`` and ``volume`` are near their ideals.
+
+    Attributes:
+        spacing: Side of a cell of mean area, m.
+        crowding: Distance of the two nearest points, in spacings; 1 on a square grid.
+        unevenness: Standard deviation of the distances to the nearest point over their mean; 0 on a grid.
+        opening: Size of the sum of all areas times normals, relative to the area; 0 for a closed surface.
+        volume: Volume that the planes enclose, m^3; negative if they are inside out.
+        wrong_sides: Share of the points beside which the soft distance has the wrong sign, a spacing outside or inside;
+            ``epsilon1`` is the square of a spacing, so that neighbours overrule a plane that is turned over. Something
+            thinner than a spacing counts as wrong.
+    """
+
+    spacing: float
+    crowding: float
+    unevenness: float
+    opening: float
+    volume: float
+    wrong_sides: float
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong, one sentence each; empty for a good cloud."""
+        told = (
+            (self.crowding < 0.3, f"two points are {self.crowding:.2f} spacings apart"),
+            (self.unevenness > 0.4, f"distances to nearest points vary by {self.unevenness:.0%}"),
+            (self.opening > 0.02, f"the planes leave {self.opening:.1%} of the surface open"),
+            (self.volume <= 0.0, "the planes are inside out"),
+            (
+                self.wrong_sides > 0.02,
+                f"the soft distance has the wrong sign beside {self.wrong_sides:.1%} of the points",
+            ),
+        )
+        return tuple(sentence for is_so, sentence in told if is_so)
+
+
+def cloud_quality(cloud: OrientedCloud) -> CloudQuality:
+    """Measure a cloud of NumPy arrays with areas.
+
+    Raises:
+        InputError: The cloud has no areas, or is a half space.
+    """
+    if cloud.areas is None or cloud.is_half_space:
+        problem = "is a half space" if cloud.is_half_space else "has no areas"
+        raise InputError("cloud_quality", "cloud", problem, "make it with cloud_of_mesh")
+    points, normals, areas = cloud.points, cloud.normals, cloud.areas
+    total, spacing = float(areas.sum()), float(np.sqrt(areas.mean()))
+    nearest = scipy.spatial.cKDTree(points).query(points, k=2)[0][:, 1]
+    middle = points.mean(axis=0)
+    outside = soft_distance(cloud, points + spacing * normals, spacing * spacing)
+    inside = soft_distance(cloud, points - spacing * normals, spacing * spacing)
+    return CloudQuality(
+        spacing,
+        float(nearest.min() / spacing),
+        float(nearest.std() / nearest.mean()),
+        float(np.linalg.norm((areas[:, None] * normals).sum(axis=0)) / total),
+        float((areas * ((points - middle) * normals).sum(axis=1)).sum() / 3.0),
+        float(((outside <= 0.0) | (inside >= 0.0)).mean()),
+    )
+
+
+def check_cloud(cloud: OrientedCloud, source: str) -> None:
+    """Refuse a bad cloud.
+
+    Raises:
+        InputError: It has problems; names them all.
+    """
+    if not cloud.is_half_space and (problems := cloud_quality(cloud).problems):
+        raise InputError(source, "points", "; ".join(problems), "ask for more points, or mend the mesh")

@@ -1,0 +1,204 @@
+"""Oriented clouds of a wanted number of points: cells of equal size that no sharp edge crosses.
+
+The surface is cut into fine samples, and these into regions between sharp edges. Lloyd's iterations divide every region
+into cells of about the same size and shape (a centroidal Voronoi tessellation); each gives one plane with the mean
+position and normal of its cell. Points therefore lie half a cell from the edges of the body, which the planes on their
+two sides share (Beker 2025, section III-B1).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.contact.soft_distance.cloud import FEWEST_POINTS, OrientedCloud
+from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.held_interrupts import held_interrupts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Two triangles meet at a sharp edge if their normals differ by more than this, rad; round meshes turn by less.
+SHARP_EDGE = math.radians(40.0)
+#: Samples along the side of a cell; the most that cells have in the mean, if there are slivers; what few may have.
+_SAMPLES_A_SIDE, _MOST_A_CELL, _FEW_SAMPLES = 5.0, 40, 5000
+_MOST_POINTS = 20_000
+#: Lloyd's iterations end when points move by less than this share of the side of a cell.
+_MOST_ITERATIONS, _AT_REST = 60, 2e-3
+#: Point queries that iterations may take: of many points fewer iterations, whose cells are less even.
+_MOST_QUERIES = 2_000_000
+
+
+def cloud_of_mesh(vertices: ArrayLike, triangles: ArrayLike, count: int) -> OrientedCloud:
+    """Cover a closed surface with a cloud of ``count`` points of about equal areas.
+
+    Args:
+        vertices: (V, 3) m.
+        triangles: (T, 3) vertex indices, counter-clockwise from outside.
+        count: Number of points.
+
+    Returns:
+        The cloud, with areas, as NumPy arrays. Positions, normals and areas are means and sums over cells, so that the
+        areas add up to that of the mesh.
+
+    Raises:
+        InputError: The mesh is open, its triangles are not oriented alike or are inside out; or there are fewer than 4
+            points, fewer than regions between sharp edges, or more than 20,000.
+    """
+    count = whole_number("OrientedCloud", "count", count, least=0)
+    if not FEWEST_POINTS <= count <= _MOST_POINTS:
+        mend = f"ask for {FEWEST_POINTS} to {_MOST_POINTS}"
+        raise InputError("OrientedCloud", "count", f"is {count}", mend)
+    corners, normals, region = _checked_triangles(vertices, triangles)
+    side = math.sqrt(float(_areas(corners).sum()) / count)
+    points, area, of_triangle = _samples(
+        corners, side / _SAMPLES_A_SIDE, max(_MOST_A_CELL * count, _FEW_SAMPLES)
+    )
+    of_regions = np.asarray(np.bincount(region[of_triangle], weights=area), dtype=float)
+    counts = _shares(of_regions, count)
+    parts = []
+    for number, wanted in enumerate(counts.tolist()):
+        rows = np.flatnonzero(region[of_triangle] == number)
+        parts.append(_cells(points[rows], normals[of_triangle[rows]], area[rows], wanted, side))
+    places, directions, areas = (np.concatenate(values) for values in zip(*parts, strict=True))
+    return OrientedCloud(places, directions, areas)
+
+
+def cloud_of_geometry(geometry: Geometry, count: int) -> OrientedCloud:
+    """Cover a geometry with ``count`` points, in its frame G; a half space with the one plane that it is.
+
+    Raises:
+        InputError: The geometry has a margin, whose skirt lies off the true surface; or as for ``cloud_of_mesh``.
+    """
+    if geometry.is_half_space:
+        return OrientedCloud.half_space()
+    if geometry.margin > 0.0:
+        problem = f"has a margin of {geometry.margin:g} m"
+        raise InputError("OrientedCloud", "geometry", problem, "make it without a margin")
+    return cloud_of_mesh(geometry.vertices, geometry.surface_triangles(), count)
+
+
+def _checked_triangles(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Floats, Ints]:
+    """Corners (T, 3, 3), m, unit normals (T, 3) and regions (T,) of the triangles of a closed, oriented mesh."""
+    with held_interrupts():
+        import trimesh  # takes a third of a second
+
+    mesh = trimesh.Trimesh(np.asarray(vertices, dtype=float), np.asarray(triangles, dtype=np.int64))
+    if len(mesh.faces) == 0 or not np.isfinite(mesh.vertices).all():
+        raise InputError("OrientedCloud", "mesh", "has no triangles or no finite vertices", "give a surface")
+    if not mesh.is_watertight:
+        raise InputError("OrientedCloud", "mesh", "is open", "close its holes: a cloud bounds a solid")
+    if not mesh.is_winding_consistent:
+        problem = "has triangles that are not oriented alike"
+        raise InputError(
+            "OrientedCloud", "mesh", problem, "order their corners counter-clockwise from outside"
+        )
+    if not mesh.volume > 0.0:
+        raise InputError("OrientedCloud", "mesh", "is inside out or flat", "turn its triangles over")
+    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < SHARP_EDGE]
+    region = trimesh.graph.connected_component_labels(smooth, node_count=len(mesh.faces))
+    corners = np.asarray(mesh.triangles, dtype=float)
+    has_area = _areas(corners) > 0.0
+    _, region = np.unique(np.asarray(region)[has_area], return_inverse=True)
+    return corners[has_area], _normals(corners[has_area]), region
+
+
+def _area_vectors(corners: Floats) -> Floats:
+    return 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+
+
+def _areas(corners: Floats) -> Floats:
+    lengths: Floats = np.sqrt(np.square(_area_vectors(corners)).sum(axis=1))
+    return lengths
+
+
+def _normals(corners: Floats) -> Floats:
+    return _area_vectors(corners) / _areas(corners)[:, None]
+
+
+def _samples(corners: Floats, spacing: float, most: int) -> tuple[Floats, Floats, Ints]:
+    """Centroids (K, 3) of small triangles about ``spacing`` (m) wide, their areas (K,), and the triangle of each.
+
+    If that makes more than ``most``, they are as much wider as it takes.
+    """
+    edges = np.sqrt(np.square(corners - np.roll(corners, 1, axis=1)).sum(axis=2)).max(axis=1)
+    pieces = np.maximum(np.ceil(edges / spacing), 1.0)
+    if (total := float(np.square(pieces).sum())) > most:
+        pieces = np.maximum(np.round(pieces * math.sqrt(most / total)), 1.0)
+    points, areas, of_triangle = [], [], []
+    size = _areas(corners)
+    for n in np.unique(pieces.astype(int)).tolist():
+        rows = np.flatnonzero(pieces == n)
+        # Centroids of the n^2 small triangles of a barycentric grid: those that point up, and those between them.
+        i, j = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
+        up, down = i + j < n, i + j < n - 1
+        u = np.concatenate([i[up] + 1.0 / 3.0, i[down] + 2.0 / 3.0]) / n
+        v = np.concatenate([j[up] + 1.0 / 3.0, j[down] + 2.0 / 3.0]) / n
+        a, b, c = (corners[rows, k, None, :] for k in range(3))
+        points.append((a + u[:, None] * (b - a) + v[:, None] * (c - a)).reshape(-1, 3))
+        areas.append(np.repeat(size[rows] / (n * n), n * n))
+        of_triangle.append(np.repeat(rows, n * n))
+    return np.concatenate(points), np.concatenate(areas), np.concatenate(of_triangle)
+
+
+def _shares(areas: Floats, count: int) -> Ints:
+    """Number of points of every region, at least one and in proportion to the areas (largest remainders)."""
+    if len(areas) > count:
+        problem = f"is {count} for a surface of {len(areas)} regions between sharp edges"
+        raise InputError("OrientedCloud", "count", problem, f"ask for {len(areas)} points or more")
+    shares = np.ones(len(areas), dtype=np.int64)
+    for _ in range(count - len(areas)):
+        shares[np.argmax(areas / (shares + 0.5))] += 1
+    return shares
+
+
+def _cells(
+    points: Floats, normals: Floats, area: Floats, count: int, side: float
+) -> tuple[Floats, Floats, Floats]:
+    """Positions (count, 3), unit normals and areas (count,) of the cells of a region, by Lloyd's iterations.
+
+    Cells are near in normal as well as in place, so that none joins the two sides of something thin.
+    """
+    features = np.hstack([points, side * normals])
+    if count >= len(points):
+        # Fewer samples than cells, which only crowded corners of a mesh have: each is its own.
+        return _means(points, normals, area, np.arange(len(points)))
+    centres = features[_spread(features, count)]
+    for _ in range(min(_MOST_ITERATIONS, _MOST_QUERIES // len(features) + 5)):
+        _, cell = scipy.spatial.cKDTree(centres).query(features)
+        before = centres
+        weight = np.bincount(cell, area, minlength=count)
+        filled = weight > 0.0
+        sums = np.column_stack([np.bincount(cell, area * column, minlength=count) for column in features.T])
+        centres = np.where(filled[:, None], sums / np.where(filled, weight, 1.0)[:, None], before)
+        if np.abs(centres - before).max() < _AT_REST * side:
+            break
+    _, cell = scipy.spatial.cKDTree(centres).query(features)
+    return _means(points, normals, area, cell)
+
+
+def _spread(features: Floats, count: int) -> Ints:
+    """Indices of samples that are far from each other: each next one is the farthest from those before."""
+    # Of many points a random choice is as good a start for Lloyd's iterations, and does not take squared time.
+    if count * len(features) > 20_000_000:
+        return np.random.default_rng(0).choice(len(features), count, replace=False)
+    chosen = np.zeros(count, dtype=np.int64)
+    chosen[0] = int(np.argmin(np.square(features - features.mean(axis=0)).sum(axis=1)))
+    nearest = np.full(len(features), np.inf)
+    for k in range(1, count):
+        nearest = np.minimum(nearest, np.square(features - features[chosen[k - 1]]).sum(axis=1))
+        chosen[k] = int(np.argmax(nearest))
+    return chosen
+
+
+def _means(points: Floats, normals: Floats, area: Floats, cell: Ints) -> tuple[Floats, Floats, Floats]:
+    """Mean position, mean unit normal and area of every cell that has samples."""
+    _, cell = np.unique(cell, return_inverse=True)
+    total = np.asarray(np.bincount(cell, area), dtype=float)
+    place = np.column_stack([np.bincount(cell, area * x) for x in points.T]) / total[:, None]
+    normal = np.column_stack([np.bincount(cell, area * x) for x in normals.T])
+    return place, normal / np.sqrt(np.square(normal).sum(axis=1))[:, None], total

@@ -1,0 +1,322 @@
+"""The equations of motion over arrays of any array API library, for derivatives and batches.
+
+The same quantities as ``kinematics`` and ``equations`` compute, without writing into arrays, so that JAX differentiates
+and vectorises them. Spatial vectors are about the world's origin in world axes, angular part first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from hydro_sim_core.dynamics.joint_dispatch import joint_number
+from hydro_sim_core.dynamics.tree import KinematicTree
+from hydro_sim_core.errors import InputError
+
+AnyArray = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Posture:
+    """Poses and Jacobians of all bodies at coordinates q.
+
+    Attributes:
+        R_WB: Orientation (3, 3) of every body.
+        p_WB: Origin (3,) of every body, m.
+        own: Columns (6, num_v) of every body's joint: twists per unit of its velocities.
+        jacobians: (6, nv) of every body: its twist about the world's origin is J v.
+    """
+
+    R_WB: list[AnyArray]
+    p_WB: list[AnyArray]
+    own: list[AnyArray]
+    jacobians: list[AnyArray]
+
+
+def posture(tree: KinematicTree, q: AnyArray) -> Posture:
+    """Poses and Jacobians at coordinates (nq,); quaternions need not be normalised.
+
+    Raises:
+        InputError: A joint is of a type that a plug-in brought, whose kernels are compiled.
+    """
+    nv = len(tree.damping)
+    result = Posture([], [], [], [])
+    for i, parent in enumerate(tree.parent.tolist()):
+        R, p = _constant(q, tree.R_PJ[i]), _constant(q, tree.p_PJ[i])
+        if parent >= 0:
+            p = result.p_WB[parent] + result.R_WB[parent] @ p
+            R = result.R_WB[parent] @ R
+        first = int(tree.q_index[i])
+        R, p, own = _placed(tree, i, q[first : first + int(tree.num_q[i])], R, p)
+        select = np.zeros((own.shape[1], nv))
+        select[np.arange(own.shape[1]), int(tree.v_index[i]) + np.arange(own.shape[1])] = 1.0
+        jacobian = own @ _constant(q, select)
+        if parent >= 0:
+            jacobian = jacobian + result.jacobians[parent]
+        for values, value in ((result.R_WB, R), (result.p_WB, p), (result.own, own)):
+            values.append(value)
+        result.jacobians.append(jacobian)
+    return result
+
+
+def mass_matrix(tree: KinematicTree, posed: Posture, like: AnyArray) -> AnyArray:
+    """(nv, nv) mass matrix with rotors; ``like`` is an array of the wanted library."""
+    M = _constant(like, np.diag(tree.rotor_inertia))
+    for i, J in enumerate(posed.jacobians):
+        M = M + J.T @ _spatial_inertia(tree, i, posed) @ J
+    return M
+
+
+def bias_forces(tree: KinematicTree, posed: Posture, v: AnyArray) -> AnyArray:
+    """(nv,) Coriolis, centrifugal and gravity terms c of M a + c = tau."""
+    xp = array_api_compat.array_namespace(v)
+    total = xp.zeros_like(v)
+    fall = _constant(v, np.concatenate([np.zeros(3), -tree.gravity]))
+    accelerations: list[AnyArray] = []
+    for i, parent in enumerate(tree.parent.tolist()):
+        V = posed.jacobians[i] @ v
+        before = posed.jacobians[parent] @ v if parent >= 0 else xp.zeros_like(V)
+        A = accelerations[parent] if parent >= 0 else fall
+        A = A + _joint_acceleration(tree, i, posed, V, before, v)
+        accelerations.append(A)
+        inertia = _spatial_inertia(tree, i, posed)
+        F = inertia @ A + _cross_wrench(V, inertia @ V) + _weight_off(tree, i, posed)
+        total = total + posed.jacobians[i].T @ F
+    return total
+
+
+def coordinate_rates(tree: KinematicTree, q: AnyArray, v: AnyArray) -> AnyArray:
+    """(nq,) time derivatives of the coordinates; those of quaternions keep their length."""
+    xp = array_api_compat.array_namespace(q)
+    rates: list[AnyArray] = []
+    by_coordinate = {int(c): k for k, c in enumerate(tree.q_of_v) if c >= 0}
+    starts = {int(tree.q_index[i]): int(tree.v_index[i]) for i in _floating(tree)}
+    coordinate = 0
+    while coordinate < q.shape[0]:
+        if coordinate in starts:
+            w = v[starts[coordinate] : starts[coordinate] + 6]
+            rates.append(0.5 * _turned(w[:3], q[coordinate : coordinate + 4]))
+            rates.append(w[3:])
+            coordinate += 7
+        else:
+            rates.append(v[by_coordinate[coordinate]][None])
+            coordinate += 1
+    return xp.concat(rates) if rates else q
+
+
+def integrated(tree: KinematicTree, q: AnyArray, v: AnyArray, dt: float) -> AnyArray:
+    """(nq,) coordinates after ``dt`` (s) at constant velocities, quaternions normalised; exact for every joint."""
+    xp = array_api_compat.array_namespace(q)
+    moved = q + dt * coordinate_rates(tree, q, v)
+    for i in _floating(tree):
+        first, w = int(tree.q_index[i]), v[int(tree.v_index[i]) : int(tree.v_index[i]) + 3]
+        before = q[first : first + 4]
+        turned = before * _cosine_half(w, dt) + _turned(w, before) * _sine_half(w, dt)
+        turned = turned / xp.sqrt(xp.sum(turned * turned))
+        moved = xp.concat([moved[:first], turned, moved[first + 4 :]])
+    return moved
+
+
+def normalised(tree: KinematicTree, q: AnyArray) -> AnyArray:
+    """The coordinates with quaternions of length 1."""
+    xp = array_api_compat.array_namespace(q)
+    for i in _floating(tree):
+        first = int(tree.q_index[i])
+        quaternion = q[first : first + 4]
+        quaternion = quaternion / xp.sqrt(xp.sum(quaternion * quaternion))
+        q = xp.concat([q[:first], quaternion, q[first + 4 :]])
+    return q
+
+
+def cross(a: AnyArray, b: AnyArray) -> AnyArray:
+    """Cross product along the last axis, of which ``linalg`` is an optional part of the array API."""
+    xp = array_api_compat.array_namespace(a, b)
+    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
+    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
+    return xp.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
+
+
+def _constant(like: AnyArray, values: np.ndarray) -> AnyArray:
+    """A constant as an array of the library of ``like``."""
+    return array_api_compat.array_namespace(like).asarray(np.array(values), dtype=like.dtype)
+
+
+def _floating(tree: KinematicTree) -> list[int]:
+    return np.flatnonzero(tree.num_q > tree.num_v).tolist()
+
+
+def _placed(tree: KinematicTree, i: int, q: AnyArray, R: AnyArray, p: AnyArray) -> tuple[Any, Any, Any]:
+    """Pose of body i, and its joint's columns (6, num_v), from the pose of its joint's frame."""
+    place = _places().get(int(tree.joint_type[i]))
+    if place is None:
+        mend = "take a revolute, prismatic, planar, universal or floating one"
+        raise InputError("posture", f"joint of body {i}", "is of a type without an array form", mend)
+    return place(q, float(tree.q_scale[i]), float(tree.q_offset[i]), _constant(q, tree.axis[i]), R, p)
+
+
+_Place = Callable[..., tuple[AnyArray, AnyArray, AnyArray]]
+
+
+def _places() -> dict[int, _Place]:
+    types = {
+        "revolute": _turn,
+        "prismatic": _slide,
+        "planar": _move_in_plane,
+        "floating": _float,
+        "universal": _turn_twice,
+    }
+    return {joint_number(name): place for name, place in types.items()}
+
+
+def _rotation(axis: AnyArray, angle: AnyArray) -> AnyArray:
+    """Matrix (3, 3) of a rotation about a unit axis (3,), by Rodrigues' formula."""
+    xp = array_api_compat.array_namespace(axis)
+    x, y, z = axis[0], axis[1], axis[2]
+    zero = xp.zeros_like(x)
+    K = xp.stack(
+        [xp.stack([zero, -z, y]), xp.stack([z, zero, -x]), xp.stack([-y, x, zero])],
+    )
+    eye = _constant(axis, np.eye(3))
+    return eye + xp.sin(angle) * K + (1.0 - xp.cos(angle)) * (K @ K)
+
+
+def _turning(direction: AnyArray, p: AnyArray) -> AnyArray:
+    """Twist (6,) of a unit rotation about a direction through p."""
+    xp = array_api_compat.array_namespace(direction)
+    return xp.concat([direction, cross(p, direction)])
+
+
+def _sliding(direction: AnyArray) -> AnyArray:
+    """Twist (6,) of a unit translation along a direction."""
+    xp = array_api_compat.array_namespace(direction)
+    return xp.concat([xp.zeros_like(direction), direction])
+
+
+def _columns(twists: list[AnyArray]) -> AnyArray:
+    return array_api_compat.array_namespace(twists[0]).stack(twists, axis=1)
+
+
+def _turn(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
+    columns = _columns([scale * _turning(R @ axis, p)])
+    return R @ _rotation(axis, scale * q[0] + offset), p, columns
+
+
+def _slide(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
+    direction = R @ axis
+    return R, p + (scale * q[0] + offset) * direction, _columns([scale * _sliding(direction)])
+
+
+def _move_in_plane(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
+    p = p + q[0] * R[:, 0] + q[1] * R[:, 1]
+    columns = _columns([_sliding(R[:, 0]), _sliding(R[:, 1]), _turning(R[:, 2], p)])
+    return R @ _rotation(_constant(q, np.array([0.0, 0.0, 1.0])), q[2]), p, columns
+
+
+def _float(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
+    xp = array_api_compat.array_namespace(q)
+    p = p + R @ q[4:7]
+    columns = [_turning(R[:, k], p) for k in range(3)] + [_sliding(R[:, k]) for k in range(3)]
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    turned = xp.stack(
+        [
+            xp.stack([1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)]),
+            xp.stack([s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)]),
+            xp.stack([s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)]),
+        ]
+    )
+    return R @ turned, p, _columns(columns)
+
+
+def _turn_twice(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
+    first = _turning(R[:, 0], p)
+    R = R @ _rotation(_constant(q, np.array([1.0, 0.0, 0.0])), q[0])
+    second = _turning(R[:, 1], p)
+    return R @ _rotation(_constant(q, np.array([0.0, 1.0, 0.0])), q[1]), p, _columns([first, second])
+
+
+def _skew(p: AnyArray) -> AnyArray:
+    """Matrix (3, 3) of the cross product with p."""
+    xp = array_api_compat.array_namespace(p)
+    x, y, z = p[0], p[1], p[2]
+    zero = xp.zeros_like(x)
+    return xp.stack([xp.stack([zero, -z, y]), xp.stack([z, zero, -x]), xp.stack([-y, x, zero])])
+
+
+def _spatial_inertia(tree: KinematicTree, i: int, posed: Posture) -> AnyArray:
+    """(6, 6) inertia of body i about the world's origin."""
+    R, p = posed.R_WB[i], posed.p_WB[i]
+    xp = array_api_compat.array_namespace(R)
+    mass = float(tree.mass[i])
+    C = _skew(p + R @ _constant(R, tree.p_BCo[i]))
+    about_centre = R @ _constant(R, tree.I_BCo[i]) @ R.T
+    eye = _constant(R, np.eye(3))
+    top = xp.concat([about_centre - mass * (C @ C), mass * C], axis=1)
+    return xp.concat([top, xp.concat([-mass * C, mass * eye], axis=1)], axis=0)
+
+
+def _cross_wrench(V: AnyArray, H: AnyArray) -> AnyArray:
+    """Rate of change (6,) of a momentum H that moves with the twist V."""
+    xp = array_api_compat.array_namespace(V)
+    return xp.concat([cross(V[:3], H[:3]) + cross(V[3:], H[3:]), cross(V[:3], H[3:])])
+
+
+def _weight_off(tree: KinematicTree, i: int, posed: Posture) -> AnyArray:
+    """Wrench (6,) that takes the weight off of what gravity does not pull."""
+    R, p = posed.R_WB[i], posed.p_WB[i]
+    xp = array_api_compat.array_namespace(R)
+    mass, g = float(tree.weightless[i, 0]), _constant(R, tree.gravity)
+    moment = mass * p + R @ _constant(R, tree.weightless[i, 1:])
+    return xp.concat([cross(moment, g), mass * g])
+
+
+def _joint_acceleration(
+    tree: KinematicTree, i: int, posed: Posture, V: AnyArray, before: AnyArray, v: AnyArray
+) -> AnyArray:
+    """Acceleration (6,) of body i beyond its parent's at constant joint velocities; as ``equations._accelerate``."""
+    xp = array_api_compat.array_namespace(V)
+    p, joint = posed.p_WB[i], V - before
+    a, b = joint[:3], joint[3:]
+    # Axes pass through the body's origin and move with it.
+    u = before[3:] + b + cross(a, p)
+    result = xp.concat([cross(before[:3], a), cross(before[:3], b) + cross(u, a)])
+    if int(tree.joint_type[i]) == joint_number("universal"):
+        first, second = posed.own[i][:3, 0], posed.own[i][:3, 1]
+        k = int(tree.v_index[i])
+        w = v[k] * v[k + 1] * cross(first, second)
+        result = result + xp.concat([w, cross(p, w)])
+    return result
+
+
+def _turned(w: AnyArray, quaternion: AnyArray) -> AnyArray:
+    """Product (4,) of the pure quaternion of w (3,), in the axes of the fixed frame, and a quaternion."""
+    xp = array_api_compat.array_namespace(w)
+    b, c, d = w[0], w[1], w[2]
+    e, f, g, h = quaternion[0], quaternion[1], quaternion[2], quaternion[3]
+    return xp.stack(
+        [-b * f - c * g - d * h, b * e + c * h - d * g, c * e + d * f - b * h, d * e + b * g - c * f]
+    )
+
+
+def _cosine_half(w: AnyArray, dt: float) -> AnyArray:
+    """Cosine of half the angle of w dt, a smooth function of its square."""
+    xp = array_api_compat.array_namespace(w)
+    square = 0.25 * dt * dt * xp.sum(w * w)
+    # A root has no derivative at 0: near it the series is as exact.
+    large = square > 1e-4
+    angle = xp.sqrt(xp.where(large, square, xp.ones_like(square)))
+    return xp.where(large, xp.cos(angle), 1.0 - square * (0.5 - square * (1.0 / 24.0 - square / 720.0)))
+
+
+def _sine_half(w: AnyArray, dt: float) -> AnyArray:
+    """Sine of half the angle of w dt, divided by the length of w."""
+    xp = array_api_compat.array_namespace(w)
+    square = 0.25 * dt * dt * xp.sum(w * w)
+    large = square > 1e-4
+    angle = xp.sqrt(xp.where(large, square, xp.ones_like(square)))
+    series = 1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0))
+    return 0.5 * dt * xp.where(large, xp.sin(angle) / angle, series)

@@ -1,0 +1,183 @@
+"""A channel that a controller has taken: its commands, and its permits in lock-step."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import TracebackType
+
+from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.shared_memory.commands import Commands
+from hydro_sim_core.shared_memory.connection import Connection
+from hydro_sim_core.shared_memory.layout import (
+    CHANNEL_LOCK,
+    Bank,
+    Channel,
+    Command,
+    Control,
+    Header,
+)
+from hydro_sim_core.shared_memory.locks import ByteLock
+from hydro_sim_core.shared_memory.memory import Memory
+from hydro_sim_core.shared_memory.names import SOURCE
+from hydro_sim_core.shared_memory.state import Array, State
+
+_NAME_WORDS = 4
+#: The owner has the lock of a channel for a moment, when its client has died.
+_TRIES, _BETWEEN_TRIES = 5, 0.01
+
+
+class ChannelController:
+    """A channel for commands; made by ``Client.controller``.
+
+    Closing it gives its joints up, as if their commands had timed out, and leaves lock-step. A ``with`` block that ends
+    with an error leaves as one that was killed: a simulation in lock-step with it is paused, rather than running off
+    without its controller.
+
+    Attributes:
+        channel: Number of the channel.
+        commands: The set that ``send`` publishes; at first it commands no joint.
+        state: The state that the next commands answer: the newest one when the channel was taken, then what ``step``
+            has returned.
+    """
+
+    def __init__(
+        self,
+        client: Connection,
+        descriptor: int,
+        memory: Memory,
+        name: str,
+        lock_step: bool,
+        channel: int | None,
+    ) -> None:
+        self._client, self._memory = client, memory
+        self._lock = _take(descriptor, memory, channel)
+        self.channel = self._lock.byte - CHANNEL_LOCK
+        words = memory.words
+        self._at = words[Header.AT_CHANNELS] + self.channel * words[Header.CHANNEL_WORDS]
+        self._banks = [self._bank(i) for i in range(words[Header.NUM_BANKS])]
+        self.commands = Commands(client.tables.joints)
+        words[self._at + Channel.CLIENT_PID] = os.getpid()
+        memory.set_text(self._at + Channel.CLIENT_NAME, _NAME_WORDS, name)
+        try:
+            self._begin(lock_step)
+            self.state = client.newest()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> ChannelController:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._lock.release()
+            self._client.ring()
+
+    def close(self) -> None:
+        """Leave lock-step and give the channel back; more than once does nothing."""
+        self._memory.words[self._at + Channel.LOCK_STEP] = 0
+        self._memory.fence()
+        self._lock.release()
+        self._client.ring()
+
+    def _begin(self, lock_step: bool) -> None:
+        """Clear what a client that died may have left, and enter lock-step if that is wanted."""
+        words, at = self._memory.words, self._at
+        if words[at + Channel.LOCK_STEP]:
+            self._client.tell(Control.PAUSED, 1)  # as the loop does when it notices
+        self._set_lock_step(False)
+        self.send()
+        words[at + Channel.PERMITTED] = 0
+        if lock_step:
+            self._set_lock_step(True)
+
+    def _set_lock_step(self, wanted: bool) -> None:
+        """Enter or leave lock-step; afterwards no step begins without a permit, or none needs one."""
+        self._memory.fence()
+        self._memory.words[self._at + Channel.LOCK_STEP] = int(wanted)
+        self._client.ring()
+        self._client.wait_for_word(self._at + Channel.IN_LOCK_STEP, int(wanted), "lock-step")
+
+    def send(self) -> int:
+        """Publish the commands as they are now; they act in the next step that begins.
+
+        Returns:
+            Number of the set; ``State.commands[channel]`` tells which one was in force.
+        """
+        words = self._memory.words
+        sequence = words[self._at + Channel.SEQUENCE]
+        at, table = self._banks[sequence % len(self._banks)]
+        self.commands.integers[:, Command.STAMP_NS] = time.monotonic_ns()
+        table[:] = self.commands.integers
+        words[at + Bank.SEQUENCE] = sequence + 1
+        self._memory.fence()
+        words[self._at + Channel.SEQUENCE] = sequence + 1
+        return sequence + 1
+
+    def step(self, number: int = 1, limit: float = 10.0) -> State:
+        """Publish the commands, permit steps, and wait for the state that they lead to.
+
+        The commands act in the first of these steps, always.
+
+        Args:
+            number: Steps to permit.
+            limit: How long to wait, s of the wall clock.
+
+        Returns:
+            The newest state, from now on ``state``. It is no step further if something was changed from outside
+            meanwhile, by a reset, say.
+
+        Raises:
+            SimulationEnded: The simulation ended, was killed or runs another scene.
+            TookTooLong: A step failed, or the steps were not taken in time; says why.
+        """
+        count = whole_number(SOURCE, "steps", number, 1)
+        self.send()
+        target = self.state.serial + count
+        self._memory.fence()
+        self._memory.words[self._at + Channel.PERMITTED] = target + 1
+        self._client.ring()
+        self._client.wait(target, limit, heeds_failures=True)
+        self.state = self._client.newest()
+        return self.state
+
+    def _bank(self, number: int) -> tuple[int, Array]:
+        """First word of a bank, and its commands as a table of whole numbers."""
+        words = self._memory.words
+        at = self._at + words[Header.CHANNEL_BANKS] + number * words[Header.BANK_WORDS]
+        begin, length = at + words[Header.BANK_COMMANDS], words[Header.COMMAND_WORDS]
+        rows = self._memory.integer_array[begin : begin + words[Header.NUM_JOINTS] * length]
+        return at, rows.reshape(-1, length)[:, : Command.END]
+
+
+def _take(descriptor: int, memory: Memory, channel: int | None) -> ByteLock:
+    """Lock a channel.
+
+    Raises:
+        InputError: It is taken, or all are.
+    """
+    count = memory.words[Header.NUM_CHANNELS]
+    if channel is not None and not 0 <= channel < count:
+        raise InputError(SOURCE, "channel", f"there is no channel {channel}", f"give 0 to {count - 1}")
+    wanted = range(count) if channel is None else (channel,)
+    for _ in range(_TRIES):
+        for one in wanted:
+            lock = ByteLock.take(descriptor, CHANNEL_LOCK + one)
+            if lock is not None:
+                return lock
+        time.sleep(_BETWEEN_TRIES)
+    holders = "; ".join(f"{one} by {_holder(memory, one)}" for one in wanted)
+    mend = "end one of them" if channel is None else "end it, or take another channel"
+    raise InputError(SOURCE, "channel", f"taken: {holders}", mend)
+
+
+def _holder(memory: Memory, channel: int) -> str:
+    words = memory.words
+    at = words[Header.AT_CHANNELS] + channel * words[Header.CHANNEL_WORDS]
+    name = memory.text(at + Channel.CLIENT_NAME, _NAME_WORDS) or "a controller"
+    return f"{name} (process {words[at + Channel.CLIENT_PID]})"

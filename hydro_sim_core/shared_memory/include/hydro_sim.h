@@ -1,0 +1,451 @@
+/* Client of a running simulation, for C11 and C++, on Linux; nothing to link.
+ *
+ *     hydro_sim sim;
+ *     hydro_sim_controller arm;
+ *     if (hydro_sim_open(&sim, "hydro_sim") || hydro_sim_take(&sim, &arm, "my controller", -1, 1)) ...
+ *     for (;;) {
+ *         hydro_sim_command(&arm, row, HYDRO_SIM_MODE_EFFORT, 0, 0, effort, 0, 0, 0);
+ *         if (hydro_sim_step(&arm, 1, 10.0)) break;   // the step that obeys; arm.state is the state after it
+ *     }
+ *
+ * Functions return 0, or one of hydro_sim_result, which hydro_sim_text explains. None of them blocks without a limit, and
+ * none but hydro_sim_open, hydro_sim_take and hydro_sim_leave allocates. docs/shared_memory.md shows more.
+ */
+#ifndef HYDRO_SIM_H
+#define HYDRO_SIM_H
+
+#if !defined(__cplusplus) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hydro_sim_layout.h"
+
+#ifndef F_OFD_SETLK
+#error "include hydro_sim.h before other headers, or define _GNU_SOURCE"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    HYDRO_SIM_OK = 0,
+    HYDRO_SIM_NOT_RUNNING = -1,
+    HYDRO_SIM_NO_PERMISSION = -2,
+    HYDRO_SIM_NO_SEGMENT = -3,
+    HYDRO_SIM_OTHER_VERSION = -4,
+    HYDRO_SIM_TAKEN = -5,
+    HYDRO_SIM_ENDED = -6,
+    HYDRO_SIM_TOO_LATE = -7,
+    HYDRO_SIM_FAILED = -8,
+    HYDRO_SIM_NO_MEMORY = -9
+} hydro_sim_result;
+
+/* A simulation that is open. */
+typedef struct {
+    int64_t *words;
+    size_t size; /* bytes */
+    int descriptor;
+    int64_t *control;
+    int64_t *status;
+    double spin; /* s for which waiting looks again before it sleeps; 0 at first */
+} hydro_sim;
+
+/* A channel that is taken. */
+typedef struct {
+    hydro_sim *sim;
+    int descriptor; /* holds the lock */
+    int number;
+    int64_t *channel;
+    int64_t *commands; /* the set that is sent next: rows of HYDRO_SIM_COMMAND_END words */
+    int64_t *state;    /* the slot that the commands answer */
+} hydro_sim_controller;
+
+static inline const char *hydro_sim_text(int result) {
+    switch (result) {
+    case HYDRO_SIM_OK: return "done";
+    case HYDRO_SIM_NOT_RUNNING: return "no simulation of this name runs; start it";
+    case HYDRO_SIM_NO_PERMISSION: return "the simulation belongs to another user; start the controller as that user";
+    case HYDRO_SIM_NO_SEGMENT: return "the file of this name is no segment of hydro-sim; remove it";
+    case HYDRO_SIM_OTHER_VERSION: return "the layout is of another version; use simulator and header of one release";
+    case HYDRO_SIM_TAKEN: return "the channel is taken, or all are; end the controller that has it";
+    case HYDRO_SIM_ENDED: return "the simulation has ended, was killed, or runs another scene; open its name anew";
+    case HYDRO_SIM_TOO_LATE: return "the state did not come in time; is the simulation paused or stopped?";
+    case HYDRO_SIM_FAILED: return "a step of the simulation failed; reset it";
+    case HYDRO_SIM_NO_MEMORY: return "no memory is left; free some";
+    default: return "unknown result";
+    }
+}
+
+/* ---- words ---- */
+
+static inline int64_t hydro_sim_load(const int64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+
+static inline void hydro_sim_store(int64_t *word, int64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+
+/* A word that is a double. */
+static inline double hydro_sim_real(const int64_t *word) {
+    double value;
+    memcpy(&value, word, sizeof value);
+    return value;
+}
+
+static inline void hydro_sim_set_real(int64_t *word, double value) { memcpy(word, &value, sizeof value); }
+
+static inline int64_t *hydro_sim_at(const hydro_sim *sim, int section, int stride, int64_t row) {
+    return sim->words + sim->words[section] + (stride < 0 ? 0 : row * sim->words[stride]);
+}
+
+static inline int64_t hydro_sim_now(void) { /* ns */
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static inline void hydro_sim_wake(int64_t *word) {
+    syscall(SYS_futex, (void *)word, FUTEX_WAKE, INT_MAX, (void *)0, (void *)0, 0);
+}
+
+/* Whether a byte of the file is locked by way of another open file. */
+static inline int hydro_sim_locked(int descriptor, int byte) {
+    struct flock lock;
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    return fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* ---- a simulation ---- */
+
+static inline void hydro_sim_close(hydro_sim *sim) {
+    if (sim->words) munmap(sim->words, sim->size);
+    if (sim->descriptor >= 0) close(sim->descriptor);
+    sim->words = NULL;
+    sim->descriptor = -1;
+}
+
+static inline int hydro_sim_check(const hydro_sim *sim) {
+    const int64_t *words = sim->words;
+    if (words[HYDRO_SIM_HEADER_MAGIC] != HYDRO_SIM_MAGIC || hydro_sim_load(words + HYDRO_SIM_HEADER_READY) != 1)
+        return HYDRO_SIM_NO_SEGMENT;
+    if (words[HYDRO_SIM_HEADER_VERSION] >> 32 != HYDRO_SIM_MAJOR) return HYDRO_SIM_OTHER_VERSION;
+    if (!hydro_sim_locked(sim->descriptor, HYDRO_SIM_OWNER_LOCK)) return HYDRO_SIM_NOT_RUNNING;
+    return words[HYDRO_SIM_HEADER_SIZE] == (int64_t)sim->size ? HYDRO_SIM_OK : HYDRO_SIM_NO_SEGMENT;
+}
+
+/* Open the simulation with this name: that of its node, with its namespace. */
+static inline int hydro_sim_open(hydro_sim *sim, const char *name) {
+    char path[256];
+    char *c;
+    struct stat found;
+    void *mapped;
+    int result;
+    memset(sim, 0, sizeof *sim);
+    sim->descriptor = -1;
+    while (*name == '/') ++name;
+    if (snprintf(path, sizeof path, "/dev/shm/hydro_sim.%s", name) >= (int)sizeof path) return HYDRO_SIM_NOT_RUNNING;
+    for (c = path + sizeof "/dev/shm/hydro_sim." - 1; *c; ++c)
+        if (*c == '/') *c = '.';
+    sim->descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (sim->descriptor < 0)
+        return errno == ENOENT ? HYDRO_SIM_NOT_RUNNING : errno == EACCES ? HYDRO_SIM_NO_PERMISSION : HYDRO_SIM_NO_SEGMENT;
+    if (fstat(sim->descriptor, &found) || !S_ISREG(found.st_mode) ||
+        found.st_size < (off_t)(HYDRO_SIM_HEADER_END * sizeof(int64_t))) {
+        hydro_sim_close(sim);
+        return HYDRO_SIM_NO_SEGMENT;
+    }
+    if (found.st_uid != geteuid() && geteuid() != 0) {
+        hydro_sim_close(sim);
+        return HYDRO_SIM_NO_PERMISSION;
+    }
+    sim->size = (size_t)found.st_size;
+    mapped = mmap(NULL, sim->size, PROT_READ | PROT_WRITE, MAP_SHARED, sim->descriptor, 0);
+    sim->words = mapped == MAP_FAILED ? NULL : (int64_t *)mapped;
+    result = sim->words ? hydro_sim_check(sim) : HYDRO_SIM_NO_MEMORY;
+    if (result) {
+        hydro_sim_close(sim);
+        return result;
+    }
+    sim->control = hydro_sim_at(sim, HYDRO_SIM_HEADER_AT_CONTROL, -1, 0);
+    sim->status = hydro_sim_at(sim, HYDRO_SIM_HEADER_AT_STATUS, -1, 0);
+    return HYDRO_SIM_OK;
+}
+
+static inline int64_t hydro_sim_num_joints(const hydro_sim *sim) { return sim->words[HYDRO_SIM_HEADER_NUM_JOINTS]; }
+
+static inline double hydro_sim_time_step(const hydro_sim *sim) {
+    return hydro_sim_real(sim->words + HYDRO_SIM_HEADER_TIME_STEP);
+}
+
+/* Words of a row of the table of joints. */
+static inline const int64_t *hydro_sim_joint(const hydro_sim *sim, int64_t row) {
+    return hydro_sim_at(sim, HYDRO_SIM_HEADER_AT_JOINTS, HYDRO_SIM_HEADER_JOINT_WORDS, row);
+}
+
+/* Row of the joint with this name, -1 if there is none. */
+static inline int64_t hydro_sim_find_joint(const hydro_sim *sim, const char *name) {
+    int64_t row;
+    for (row = 0; row < hydro_sim_num_joints(sim); ++row)
+        if (!strncmp((const char *)(hydro_sim_joint(sim, row) + HYDRO_SIM_JOINT_NAME), name, 8 * HYDRO_SIM_NAME_WORDS))
+            return row;
+    return -1;
+}
+
+/* Have the loop look at its words now. */
+static inline void hydro_sim_ring(hydro_sim *sim) {
+    int64_t *bell = sim->control + HYDRO_SIM_CONTROL_BELL;
+    __atomic_fetch_add(bell, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(sim->status + HYDRO_SIM_STATUS_ASLEEP, __ATOMIC_SEQ_CST)) hydro_sim_wake(bell);
+}
+
+/* Set a word of the control section that is no count, such as HYDRO_SIM_CONTROL_PAUSED. */
+static inline void hydro_sim_control(hydro_sim *sim, int word, int64_t value) {
+    hydro_sim_store(sim->control + word, value);
+    hydro_sim_ring(sim);
+}
+
+/* Ask for steps while paused (HYDRO_SIM_CONTROL_STEPS_ASKED), or for a reset (HYDRO_SIM_CONTROL_RESETS_ASKED). */
+static inline void hydro_sim_ask(hydro_sim *sim, int word, int64_t number) {
+    __atomic_fetch_add(sim->control + word, number, __ATOMIC_SEQ_CST);
+    hydro_sim_ring(sim);
+}
+
+/* ---- states ---- */
+
+static inline size_t hydro_sim_slot_words(const hydro_sim *sim) {
+    return (size_t)sim->words[HYDRO_SIM_HEADER_SLOT_WORDS];
+}
+
+/* Number of states published, which is the serial number of the next one. */
+static inline int64_t hydro_sim_head(const hydro_sim *sim) { return hydro_sim_load(sim->status + HYDRO_SIM_STATUS_HEAD); }
+
+/* Copy the state with this number into slot, hydro_sim_slot_words long; 0 if it is there no more. */
+static inline int hydro_sim_copy(const hydro_sim *sim, int64_t serial, int64_t *slot) {
+    const int64_t *from = hydro_sim_at(sim, HYDRO_SIM_HEADER_AT_RING, HYDRO_SIM_HEADER_SLOT_WORDS,
+                                       serial % sim->words[HYDRO_SIM_HEADER_NUM_SLOTS]);
+    const int64_t whole = 2 * serial + 2;
+    size_t i, length = hydro_sim_slot_words(sim);
+    if (hydro_sim_load(from + HYDRO_SIM_SLOT_SEQUENCE) != whole) return 0;
+    for (i = 0; i < length; ++i) slot[i] = __atomic_load_n(from + i, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(from + HYDRO_SIM_SLOT_SEQUENCE, __ATOMIC_RELAXED) == whole;
+}
+
+/* Whether it makes sense to wait on. */
+static inline int hydro_sim_alive(const hydro_sim *sim) {
+    if (hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_RETIRED) return 0;
+    if (hydro_sim_now() - hydro_sim_load(sim->status + HYDRO_SIM_STATUS_HEARTBEAT_NS) < 100000000) return 1;
+    return hydro_sim_locked(sim->descriptor, HYDRO_SIM_OWNER_LOCK);
+}
+
+/* Sleep until HEAD is no longer seen, for at most 100 ms. */
+static inline void hydro_sim_sleep(hydro_sim *sim, int64_t seen) {
+    int64_t *head = sim->status + HYDRO_SIM_STATUS_HEAD, *waiters = sim->control + HYDRO_SIM_CONTROL_WAITERS;
+    const struct timespec limit = {0, 100000000};
+    __atomic_fetch_add(waiters, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(head, __ATOMIC_SEQ_CST) == seen)
+        syscall(SYS_futex, (void *)head, FUTEX_WAIT, (uint32_t)seen, &limit, (void *)0, 0);
+    __atomic_fetch_add(waiters, -1, __ATOMIC_SEQ_CST);
+}
+
+/* Wait until so many states have been published; limit in s of the wall clock. */
+static inline int hydro_sim_await(hydro_sim *sim, int64_t count, double limit) {
+    const int64_t begin = hydro_sim_now();
+    int64_t seen;
+    while ((seen = hydro_sim_head(sim)) < count) {
+        const double waited = 1e-9 * (double)(hydro_sim_now() - begin);
+        if (waited < sim->spin) continue;
+        if (!hydro_sim_alive(sim)) return HYDRO_SIM_ENDED;
+        if (waited >= limit)
+            return hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_PARKED ? HYDRO_SIM_FAILED
+                                                                                              : HYDRO_SIM_TOO_LATE;
+        hydro_sim_sleep(sim, seen);
+    }
+    return HYDRO_SIM_OK;
+}
+
+/* Copy the newest state into slot, hydro_sim_slot_words long; wait for the first one if there is none. */
+static inline int hydro_sim_newest(hydro_sim *sim, int64_t *slot, double limit) {
+    const int result = hydro_sim_await(sim, 1, limit);
+    while (!result && !hydro_sim_copy(sim, hydro_sim_head(sim) - 1, slot)) {
+    }
+    return result;
+}
+
+/* Wait for the state with this number and copy it; the newest one if the ring has gone round since. */
+static inline int hydro_sim_wait(hydro_sim *sim, int64_t serial, int64_t *slot, double limit) {
+    const int result = hydro_sim_await(sim, serial + 1, limit);
+    if (result || hydro_sim_copy(sim, serial, slot)) return result;
+    return hydro_sim_newest(sim, slot, limit);
+}
+
+static inline double hydro_sim_time(const int64_t *slot) { return hydro_sim_real(slot + HYDRO_SIM_SLOT_TIME); }
+
+/* Words of a joint in a state: HYDRO_SIM_JOINT_STATE_POSITION and so on. */
+static inline const int64_t *hydro_sim_joint_state(const hydro_sim *sim, const int64_t *slot, int64_t row) {
+    return slot + sim->words[HYDRO_SIM_HEADER_SLOT_JOINTS] + row * sim->words[HYDRO_SIM_HEADER_JOINT_STATE_WORDS];
+}
+
+static inline double hydro_sim_position(const hydro_sim *sim, const int64_t *slot, int64_t row) {
+    return hydro_sim_real(hydro_sim_joint_state(sim, slot, row) + HYDRO_SIM_JOINT_STATE_POSITION);
+}
+
+static inline double hydro_sim_velocity(const hydro_sim *sim, const int64_t *slot, int64_t row) {
+    return hydro_sim_real(hydro_sim_joint_state(sim, slot, row) + HYDRO_SIM_JOINT_STATE_VELOCITY);
+}
+
+static inline double hydro_sim_effort(const hydro_sim *sim, const int64_t *slot, int64_t row) {
+    return hydro_sim_real(hydro_sim_joint_state(sim, slot, row) + HYDRO_SIM_JOINT_STATE_EFFORT);
+}
+
+/* ---- commands ---- */
+
+/* What a joint is to do from the next send on: mode 0 leaves it to others; timeout in simulated s, 0 for ever. */
+static inline void hydro_sim_command(hydro_sim_controller *controller, int64_t row, int64_t mode, double position,
+                                     double velocity, double effort, double kp, double kd, double timeout) {
+    int64_t *command = controller->commands + row * HYDRO_SIM_COMMAND_END;
+    command[HYDRO_SIM_COMMAND_MODE] = mode;
+    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_POSITION, position);
+    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_VELOCITY, velocity);
+    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_EFFORT, effort);
+    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_KP, kp);
+    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_KD, kd);
+    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_TIMEOUT, timeout);
+}
+
+/* Publish the commands as they are now; they act in the next step that begins. */
+static inline void hydro_sim_send(hydro_sim_controller *controller) {
+    const int64_t *header = controller->sim->words;
+    const int64_t sequence = controller->channel[HYDRO_SIM_CHANNEL_SEQUENCE], now = hydro_sim_now();
+    const int64_t joints = header[HYDRO_SIM_HEADER_NUM_JOINTS];
+    int64_t *bank = controller->channel + header[HYDRO_SIM_HEADER_CHANNEL_BANKS] +
+                    sequence % header[HYDRO_SIM_HEADER_NUM_BANKS] * header[HYDRO_SIM_HEADER_BANK_WORDS];
+    int64_t row, word;
+    __atomic_store_n(bank + HYDRO_SIM_BANK_SEQUENCE, sequence + 1, __ATOMIC_RELAXED);
+    for (row = 0; row < joints; ++row) {
+        int64_t *command = controller->commands + row * HYDRO_SIM_COMMAND_END;
+        int64_t *to = bank + header[HYDRO_SIM_HEADER_BANK_COMMANDS] + row * header[HYDRO_SIM_HEADER_COMMAND_WORDS];
+        command[HYDRO_SIM_COMMAND_STAMP_NS] = now;
+        for (word = 0; word < HYDRO_SIM_COMMAND_END; ++word) __atomic_store_n(to + word, command[word], __ATOMIC_RELAXED);
+    }
+    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_SEQUENCE, sequence + 1);
+}
+
+/* Publish the commands, permit so many steps, and wait for the state that they lead to: controller->state. */
+static inline int hydro_sim_step(hydro_sim_controller *controller, int64_t number, double limit) {
+    const int64_t target = controller->state[HYDRO_SIM_SLOT_SERIAL] + number;
+    int result;
+    hydro_sim_send(controller);
+    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED, target + 1);
+    hydro_sim_ring(controller->sim);
+    result = hydro_sim_await(controller->sim, target + 1, limit);
+    return result ? result : hydro_sim_newest(controller->sim, controller->state, limit);
+}
+
+/* Enter or leave lock-step, and wait until the loop has seen it. */
+static inline int hydro_sim_set_lock_step(hydro_sim_controller *controller, int wanted) {
+    const int64_t begin = hydro_sim_now();
+    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP, wanted);
+    hydro_sim_ring(controller->sim);
+    while (hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_IN_LOCK_STEP) != wanted) {
+        const struct timespec moment = {0, 1000000};
+        if (!hydro_sim_alive(controller->sim)) return HYDRO_SIM_ENDED;
+        if (hydro_sim_now() - begin > INT64_C(10000000000)) return HYDRO_SIM_TOO_LATE;
+        nanosleep(&moment, NULL);
+    }
+    return HYDRO_SIM_OK;
+}
+
+/* Give the channel back: its joints hold or float as if their commands had timed out, and it leaves lock-step. */
+static inline void hydro_sim_leave(hydro_sim_controller *controller) {
+    if (controller->descriptor < 0) return;
+    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP, 0);
+    close(controller->descriptor);
+    controller->descriptor = -1;
+    hydro_sim_ring(controller->sim);
+    free(controller->commands);
+    free(controller->state);
+    controller->commands = controller->state = NULL;
+}
+
+static inline int hydro_sim_lock_channel(hydro_sim_controller *controller, int wanted) {
+    const int count = (int)controller->sim->words[HYDRO_SIM_HEADER_NUM_CHANNELS];
+    const struct timespec moment = {0, 10000000};
+    char path[64];
+    int number, tries;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", controller->sim->descriptor);
+    controller->descriptor = open(path, O_RDWR | O_CLOEXEC); /* locks belong to what was opened, not to the process */
+    if (controller->descriptor < 0) return HYDRO_SIM_NO_MEMORY;
+    /* The owner has the lock of a channel for a moment, when its client has died. */
+    for (tries = 0; tries < 5; ++tries) {
+        for (number = wanted < 0 ? 0 : wanted; number < count && (wanted < 0 || number == wanted); ++number) {
+            struct flock lock;
+            memset(&lock, 0, sizeof lock);
+            lock.l_type = F_WRLCK;
+            lock.l_whence = SEEK_SET;
+            lock.l_start = HYDRO_SIM_CHANNEL_LOCK + number;
+            lock.l_len = 1;
+            if (fcntl(controller->descriptor, F_OFD_SETLK, &lock) == 0) {
+                controller->number = number;
+                return HYDRO_SIM_OK;
+            }
+        }
+        nanosleep(&moment, NULL);
+    }
+    close(controller->descriptor);
+    controller->descriptor = -1;
+    return HYDRO_SIM_TAKEN;
+}
+
+/* Take a channel (-1 for the first free one), and enter lock-step if wanted. A simulation whose last controller on it was
+ * killed in lock-step is paused then: HYDRO_SIM_CONTROL_PAUSED = 0 lets it run on. */
+static inline int hydro_sim_take(hydro_sim *sim, hydro_sim_controller *controller, const char *name, int channel,
+                                 int lock_step) {
+    char *shown;
+    int result;
+    memset(controller, 0, sizeof *controller);
+    controller->sim = sim;
+    result = hydro_sim_lock_channel(controller, channel);
+    if (result) return result;
+    controller->channel =
+        hydro_sim_at(sim, HYDRO_SIM_HEADER_AT_CHANNELS, HYDRO_SIM_HEADER_CHANNEL_WORDS, controller->number);
+    controller->commands = (int64_t *)calloc((size_t)hydro_sim_num_joints(sim) + 1, 8 * HYDRO_SIM_COMMAND_END);
+    controller->state = (int64_t *)calloc(hydro_sim_slot_words(sim), sizeof(int64_t));
+    result = controller->commands && controller->state ? HYDRO_SIM_OK : HYDRO_SIM_NO_MEMORY;
+    controller->channel[HYDRO_SIM_CHANNEL_CLIENT_PID] = getpid();
+    shown = (char *)(controller->channel + HYDRO_SIM_CHANNEL_CLIENT_NAME);
+    memset(shown, 0, 32);
+    memcpy(shown, name, strlen(name) < 31 ? strlen(name) : 31);
+    if (!result && hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP))
+        hydro_sim_control(sim, HYDRO_SIM_CONTROL_PAUSED, 1);
+    if (!result) result = hydro_sim_set_lock_step(controller, 0);
+    if (!result) {
+        hydro_sim_send(controller);
+        hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED, 0);
+        result = lock_step ? hydro_sim_set_lock_step(controller, 1) : HYDRO_SIM_OK;
+    }
+    if (!result) result = hydro_sim_newest(sim, controller->state, 10.0);
+    if (result) hydro_sim_leave(controller);
+    return result;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

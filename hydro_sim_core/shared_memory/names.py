@@ -1,0 +1,47 @@
+"""Names of simulations, and what their files in ``/dev/shm`` are called."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.shared_memory.layout import OWNER_LOCK, segment_path
+from hydro_sim_core.shared_memory.locks import is_locked
+
+SOURCE = "shared memory"
+_LONGEST = 200
+
+
+def path_of(name: str) -> str:
+    """File of the segment of the simulation with this name.
+
+    Raises:
+        InputError: The name is none that a file could have.
+    """
+    if not name.strip("/") or "\0" in name or len(name.encode()) > _LONGEST:
+        raise InputError(
+            SOURCE,
+            "name",
+            f"{excerpt(name)} is no name of a simulation",
+            "give that of its node, such as hydro_sim",
+        )
+    return segment_path(name)
+
+
+def running_simulations() -> list[str]:
+    """Names of the simulations that this user may open and that run."""
+    example = Path(segment_path("x"))
+    prefix = example.name[:-1]
+    found = []
+    for path in sorted(example.parent.glob(f"{prefix}*")):
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            if is_locked(descriptor, OWNER_LOCK):
+                found.append(path.name.removeprefix(prefix))
+        finally:
+            os.close(descriptor)
+    return found

@@ -1,0 +1,135 @@
+"""Clouds of a scene's collision geometries, and the parameters of its pairs, for smooth contact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+from pathlib import Path
+
+import numpy as np
+
+from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, cloud_of_geometry
+from hydro_sim_core.contact.soft_distance.kernels import NUM_PARAMETERS
+from hydro_sim_core.description.scene_soft import SoftPairSettings, SoftSettings
+from hydro_sim_core.dynamics import frozen
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry import make_collision_geometry
+from hydro_sim_core.progress import working
+from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
+from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
+
+
+def soft_pairs(
+    colliders: Sequence[Collider], pairs: Indices, friction: Floats, settings: SoftSettings, source: Path
+) -> SoftPairs:
+    """Make the clouds and parameters of a scene.
+
+    Args:
+        colliders: Collision geometries.
+        pairs: (P, 2) of them that may touch.
+        friction: (P,) coefficients of friction.
+        settings: The scene's ``solver.soft``.
+        source: Scene file, for messages.
+
+    Raises:
+        InputError: A surface is open or not oriented, or has a grain or a velocity, which smooth contact does not know;
+            or the settings name a link that is not there.
+    """
+    clouds = _clouds(colliders, np.unique(pairs), settings.points)
+    count = max((len(cloud.points) for cloud in clouds.values()), default=1)
+    planes, areas = np.zeros((len(colliders), 6, count)), np.ones((len(colliders), count))
+    counts = np.zeros((len(colliders), 2), dtype=np.int64)
+    for i, cloud in clouds.items():
+        n = len(cloud.points)
+        planes[i, :3, :n], planes[i, 3:, :n] = cloud.points.T, cloud.normals.T
+        counts[i] = n, 0 if cloud.is_half_space else n
+        if cloud.areas is not None:
+            areas[i, :n] = cloud.areas
+    own = _own_settings(colliders, settings, source)
+    parameters = np.zeros((len(pairs), NUM_PARAMETERS))
+    for row, (a, b) in enumerate(pairs.tolist()):
+        spacing = max(_spacing(clouds[a]), _spacing(clouds[b]))
+        model = SoftContactModel(
+            settings.stiffness,
+            float(friction[row]),
+            settings.dissipation_velocity,
+            settings.stiction_velocity,
+            settings.epsilon1 or (0.5 * spacing) ** 2,
+            settings.epsilon2,
+            settings.epsilon3,
+            settings.damping_blend,
+        )
+        told = own.get(frozenset((colliders[a].link, colliders[b].link)))
+        if told is not None:
+            model = replace(model, **told.model_dump(exclude={"links"}, exclude_none=True))
+        parameters[row] = astuple(model)
+    return SoftPairs(
+        planes=frozen(planes, shape=planes.shape),
+        counts=frozen(counts, np.int64, (-1, 2)),
+        areas=frozen(areas, shape=areas.shape),
+        parameters=frozen(parameters, shape=(-1, NUM_PARAMETERS)),
+        stages=1 if settings.scheme == "euler" else 4,
+    )
+
+
+def _own_settings(
+    colliders: Sequence[Collider], settings: SoftSettings, source: Path
+) -> dict[frozenset[str], SoftPairSettings]:
+    """Settings of pairs of links."""
+    names = {collider.link for collider in colliders}
+    for number, pair in enumerate(settings.pairs):
+        if missing := [link for link in pair.links if link not in names]:
+            problem = f"'{missing[0]}' is no link with a collision geometry"
+            raise InputError(source, f"solver.soft.pairs.{number}", problem, f"choose from {sorted(names)}")
+    return {frozenset(pair.links): pair for pair in settings.pairs}
+
+
+def _clouds(colliders: Sequence[Collider], wanted: Indices, count: int) -> dict[int, OrientedCloud]:
+    """Clouds of the geometries that touch, by index; equal shapes share one."""
+    made: dict[object, OrientedCloud] = {}
+    clouds = {}
+    with working("making point clouds", len(wanted)) as parts:
+        for i in wanted.tolist():
+            collider = colliders[i]
+            parts.begin(f"{collider.link}, {collider.name}")
+            _refuse_unknown(collider)
+            if collider.geometry not in made:
+                made[collider.geometry] = _cloud(collider, count)
+            clouds[i] = made[collider.geometry]
+    return clouds
+
+
+def _cloud(collider: Collider, count: int) -> OrientedCloud:
+    """Cloud of the surface of one geometry, without its margin."""
+    surface = collider.geometry
+    if surface.margin > 0.0 or not surface.is_rigid:
+        bare = replace(
+            collider.proximity,
+            compliance="rigid",
+            modulus=None,
+            margin=0.0,
+            slab_thickness=None,
+            pressure_field=None,
+        )
+        surface, _ = make_collision_geometry(
+            replace(collider.collision, proximity=replace(bare, point_stiffness=None)), bare
+        )
+    try:
+        return cloud_of_geometry(surface, count)
+    except InputError as error:
+        element = f"'{collider.link}', {collider.name}"
+        raise InputError(collider.collision.source, element, error.problem, error.mend) from None
+
+
+def _refuse_unknown(collider: Collider) -> None:
+    for name in ("grain", "surface_velocity"):
+        if any(getattr(collider.proximity, name) or ()):
+            problem = f"has a {name}, and smooth contact knows none"
+            raise InputError(
+                collider.collision.source, f"'{collider.link}'", problem, "leave it out, or model: soft"
+            )
+
+
+def _spacing(cloud: OrientedCloud) -> float:
+    """Side of a cell of mean area, m; 0 for a half space."""
+    return 0.0 if cloud.areas is None else float(np.sqrt(cloud.areas.mean()))

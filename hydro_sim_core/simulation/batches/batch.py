@@ -1,0 +1,216 @@
+"""``BatchWorld``: many worlds of one scene, on the cores of a processor or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.errors import InputError, excerpt, whole_number
+from hydro_sim_core.simulation.batches.cpu import CpuWorlds
+from hydro_sim_core.simulation.batches.programs import present_cupy
+from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds, on_gpu, refuse_other_steps
+from hydro_sim_core.simulation.batches.stepping import VARIED
+from hydro_sim_core.simulation.stepping.model import Drives
+from hydro_sim_core.simulation.world.saved_state import SavedState
+from hydro_sim_core.simulation.world.world import World
+
+Backend = Literal["cpu", "cuda", "auto"]
+_SOURCE = "BatchWorld"
+_BACKENDS = ("cpu", "cuda", "auto")
+
+
+class BatchWorld:
+    """``n`` worlds of one scene that are stepped together and do not influence each other.
+
+    They start alike; what is written to the rows of its arrays makes them differ. The arrays are those that the steps
+    use: NumPy's on the CPU, CuPy's on a GPU, which PyTorch and JAX take over without a copy (DLPack).
+
+    Attributes:
+        n: Number of worlds.
+        backend: ``cpu`` or ``cuda``.
+        world: A world of the scene, for names, frames and checks; it is none of the ``n``.
+        q: (n, nq) coordinates of all worlds; read them, and write with ``set_state``.
+        v: (n, nv) velocities.
+        drives: Targets and gains of the drives, each (n, nv), in the order of ``world.velocity_names``; free to write.
+        parameters: Constants that may differ, by name, each (n, ...): ``mass``, ``centre_of_mass`` and ``inertia`` of
+            the bodies, ``joint_damping`` and ``joint_friction`` of the velocities, ``friction`` and ``dissipation`` of
+            the pairs. What was derived from them when the scene was loaded, such as gains, stays.
+
+    Args:
+        scene: Scene of every world, or a world of it: all start as the scene says.
+        n: Number of worlds.
+        backend: Where they run; ``auto`` takes a GPU if there is one that can run the scene.
+
+    Raises:
+        InputError: There is no such backend, no GPU, or too little memory, or the scene cannot run there.
+    """
+
+    def __init__(self, scene: LoadedScene | World, n: int, backend: Backend = "auto") -> None:
+        self.n = whole_number(_SOURCE, "n", n, least=1)
+        if backend not in _BACKENDS:
+            raise InputError(
+                _SOURCE, f"backend {excerpt(backend)}", "is not known", f"give one of {', '.join(_BACKENDS)}"
+            )
+        self.world = World(scene.scene if isinstance(scene, World) else scene)
+        self.backend = _chosen(backend, self.world)
+        self._worlds: CpuWorlds | SideBySideWorlds = (
+            CpuWorlds(self.world, self.n) if self.backend == "cpu" else on_gpu(self.world, self.n)
+        )
+
+    def __repr__(self) -> str:
+        return f"<BatchWorld of {self.n} worlds '{self.world.name}', {self.backend}>"
+
+    @property
+    def time_step(self) -> float:
+        """Time step, s."""
+        return self.world.time_step
+
+    @property
+    def numpy(self) -> Any:
+        """What made its arrays: NumPy, or CuPy on a GPU."""
+        return self._worlds.numpy
+
+    @property
+    def q(self) -> Any:
+        """(n, nq) coordinates of all worlds."""
+        return self._worlds.rows["machine.state.q"]
+
+    @property
+    def v(self) -> Any:
+        """(n, nv) velocities of all worlds."""
+        return self._worlds.rows["machine.state.v"]
+
+    @property
+    def step_counts(self) -> Any:
+        """(n,) steps that every world has done."""
+        return self._worlds.rows["machine.state.step"][:, 0]
+
+    @property
+    def drives(self) -> Drives:
+        """Targets and gains of all drives, each (n, nv)."""
+        return Drives(*(self._worlds.rows[f"machine.drives.{name}"] for name in Drives._fields))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Constants that may differ from world to world, each (n, ...)."""
+        return {name: self._worlds.parameter(name) for name in VARIED}
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """Worlds that are frozen because a step could not be completed, and why; ``reset`` frees them."""
+        return dict(self._worlds.failures)
+
+    def step(self, n: int = 1) -> None:
+        """Advance all worlds by ``n`` time steps; one that cannot go on stays where it is, see ``failures``.
+
+        Raises:
+            InputError: ``n`` is negative or not a whole number.
+        """
+        self._worlds.step(whole_number("step", "n", n, least=0))
+
+    def set_state(self, q: Any, v: Any, worlds: Sequence[int] | None = None) -> None:
+        """Set coordinates (m, nq) and velocities (m, nv) of ``m`` worlds, by default all, as ``World.set_state`` does.
+
+        Raises:
+            InputError: A shape is wrong, a number is not finite, or there is no such world.
+        """
+        chosen = self._chosen(worlds)
+        numpy = self._worlds.numpy
+        for name, values, like in (("q", q, self.q), ("v", v, self.v)):
+            given = numpy.asarray(values)
+            if given.shape != (len(chosen), like.shape[1]):
+                raise InputError(
+                    "set_state",
+                    name,
+                    f"has shape {given.shape}",
+                    f"give ({len(chosen)}, {like.shape[1]})",
+                )
+            if not bool(numpy.isfinite(given).all()):
+                raise InputError("set_state", name, "holds NaN or infinity", "give finite numbers")
+        self._worlds.set_state(chosen, numpy.asarray(q, dtype=float), numpy.asarray(v, dtype=float))
+
+    def apply_wrench(self, link: str, wrench: Any) -> None:
+        """Let a wrench act on a link of every world from now on.
+
+        Args:
+            link: Name of the link.
+            wrench: (n, 6) torque and force at its origin, world axes, N m and N.
+
+        Raises:
+            InputError: There is no such link, the shape is wrong, or a number is not finite.
+        """
+        self.world.applied_wrench(link)  # refuses other names
+        numpy = self._worlds.numpy
+        given = numpy.asarray(wrench, dtype=float)
+        if given.shape != (self.n, 6) or not bool(numpy.isfinite(given).all()):
+            raise InputError(
+                "apply_wrench", link, f"has shape {given.shape} or is not finite", f"give ({self.n}, 6)"
+            )
+        rows = self._worlds.rows
+        rows["machine.loads.wrench"][:, self.world.frame_names.index(link)] = given
+        rows["machine.loads.num"][:, 0] = (rows["machine.loads.wrench"] != 0.0).any(axis=2).sum(axis=1)
+
+    def reset(self, worlds: Sequence[int] | None = None) -> None:
+        """Go back to the start of the scene, with its commands: all worlds, or those given.
+
+        Parameters stay as they are.
+
+        Raises:
+            InputError: There is no such world.
+        """
+        self._worlds.reset(self._chosen(worlds))
+
+    def save(self, world: int) -> SavedState:
+        """State of one world, for bit-identical continuation, also in a ``World`` or in another batch.
+
+        Raises:
+            InputError: There is no such world.
+        """
+        return self.copy_of(world).save_state()
+
+    def load(self, world: int, saved: SavedState) -> None:
+        """Continue one world from a saved state.
+
+        Raises:
+            InputError: There is no such world, or the state is of another scene.
+        """
+        (chosen,) = self._chosen([world])
+        probe = self.world.copy()
+        probe.restore_state(saved)
+        self._worlds.take(chosen, probe)
+
+    def copy_of(self, world: int) -> World:
+        """A ``World`` of its own in the state of one of these, with the contacts of its last step.
+
+        It continues bit-identically, and tells what any world does: contact patches, sensors, pictures.
+
+        Raises:
+            InputError: There is no such world.
+        """
+        (chosen,) = self._chosen([world])
+        return self._worlds.copy_of(chosen)
+
+    def _chosen(self, worlds: Sequence[int] | None) -> list[int]:
+        """Numbers of the chosen worlds."""
+        if worlds is None:
+            return list(range(self.n))
+        chosen = np.atleast_1d(np.asarray(worlds))
+        if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or np.any((chosen < 0) | (chosen >= self.n)):
+            raise InputError(
+                _SOURCE, f"worlds {excerpt(worlds)}", "are none of these", f"give numbers below {self.n}"
+            )
+        return [int(one) for one in chosen]
+
+
+def _chosen(backend: Backend, world: World) -> str:
+    if backend != "auto":
+        return backend
+    try:
+        refuse_other_steps(world)
+        present_cupy(backend)
+    except InputError:
+        return "cpu"
+    return "cuda"

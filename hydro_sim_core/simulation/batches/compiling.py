@@ -1,0 +1,59 @@
+"""Process that compiles the step of many worlds for a GPU: a request on standard input, PTX on standard output.
+
+A process of its own, because it sets options of LLVM that hold for all that a process compiles.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from hydro_sim_core.compilation import CompilationFailed
+from hydro_sim_core.compilation.kernels import entry_named
+from hydro_sim_core.simulation.batches.memory import Plan
+from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
+
+
+def compiled(plan: Plan, solve: Any, processor: str, threads: int) -> bytes:
+    """PTX of the step of a scene's worlds; takes minutes.
+
+    Args:
+        plan: Memory of the worlds.
+        solve: Solver of a step's problem.
+        processor: LLVM's name of the GPU's processor, such as ``sm_90``.
+        threads: Threads of a block.
+
+    Raises:
+        CompilationFailed: The process ended with an error.
+    """
+    request = {
+        "solver": solve.symbol,
+        "words": plan.words,
+        "structs": plan.structs,
+        "lanes": plan.lanes,
+        "processor": processor,
+        "threads": threads,
+    }
+    command = [sys.executable, "-P", "-m", __name__]
+    done = subprocess.run(command, input=json.dumps(request).encode(), capture_output=True, check=False)
+    if done.returncode != 0:
+        raise CompilationFailed(done.stderr.decode(errors="replace").strip())
+    return done.stdout
+
+
+def main() -> None:
+    """Answer the request."""
+    from hydro_sim_core.compilation import ptx
+
+    request = json.load(sys.stdin)
+    ptx.compact_loops()
+    code = ptx.translated(advance_world, entry_named(request["solver"]), WorldData, MEMORY)
+    structs = (request["words"], request["structs"])
+    text = ptx.ptx(code, structs, request["lanes"], request["processor"], request["threads"])
+    sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Worlds of a batch on the cores of the processor: each is a ``World``, with its rows for arrays."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.simulation.batches.stepping import VARIED
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
+from hydro_sim_core.simulation.world.world import World
+
+Rows = NDArray[Any]
+
+
+class CpuWorlds:
+    """Worlds that threads step, as many at a time as there are cores.
+
+    Args:
+        world: World to copy.
+        n: Number of worlds.
+
+    Attributes:
+        rows: Arrays (n, ...) with a row of every world, by the path of the field in ``WorldData``.
+        failures: Worlds that cannot go on, and why.
+        numpy: NumPy.
+    """
+
+    numpy = np
+
+    def __init__(self, world: World, n: int) -> None:
+        machine = world.machine
+        structs = (("state", machine.state), ("drives", machine.drives), ("loads", machine.loads))
+        self.rows: dict[str, Rows] = {
+            f"machine.{group}.{name}": np.repeat(array[None], n, axis=0)
+            for group, struct in structs
+            for name, array in struct._asdict().items()
+        }
+        self._varied = {
+            name: np.repeat(_owner(machine.model, owner, field)[None], n, axis=0)
+            for name, (owner, field) in VARIED.items()
+        }
+        self.failures: dict[int, str] = {}
+        self._start = world.save_state()
+        self._worlds = [self._bound(world.copy(), i) for i in range(n)]
+        self._pool = ThreadPoolExecutor(_cores(), thread_name_prefix="batch")
+
+    def _bound(self, world: World, i: int) -> World:
+        """A world whose arrays are rows ``i``."""
+
+        def row_of(group: str, struct: type) -> Any:
+            return struct(*(self.rows[f"machine.{group}.{name}"][i] for name in struct._fields))  # type: ignore[attr-defined]
+
+        world.use_arrays(
+            row_of("state", State),
+            row_of("drives", Drives),
+            row_of("loads", Loads),
+            {VARIED[name]: rows[i] for name, rows in self._varied.items()},
+        )
+        return world
+
+    def parameter(self, name: str) -> Rows:
+        """(n, ...) rows of a parameter."""
+        return self._varied[name]
+
+    def step(self, n: int) -> None:
+        """Advance all worlds that can go on by ``n`` steps."""
+        going = [i for i in range(len(self._worlds)) if i not in self.failures]
+        cores = min(_cores(), len(going))
+        if cores < 2:
+            for i in going:
+                self._step_one(i, n)
+            return
+        # A few shares a thread, so that none waits long for the others; worlds one by one would wait for Python.
+        shares = np.array_split(np.array(going), 4 * cores)
+        for done in [self._pool.submit(self._step_share, share.tolist(), n) for share in shares]:
+            done.result()
+
+    def _step_share(self, worlds: list[int], n: int) -> None:
+        for i in worlds:
+            self._step_one(i, n)
+
+    def _step_one(self, i: int, n: int) -> None:
+        try:
+            self._worlds[i].step(n)
+        except FloatingPointError as error:
+            self.failures[i] = str(error)
+
+    def set_state(self, worlds: list[int], q: Rows, v: Rows) -> None:
+        """Set the states of some worlds."""
+        for row, i in enumerate(worlds):
+            self._worlds[i].set_state(q[row], v[row])
+            self.failures.pop(i, None)
+
+    def reset(self, worlds: list[int]) -> None:
+        """Go back to the start."""
+        for i in worlds:
+            self._worlds[i].reset()
+            self.failures.pop(i, None)
+
+    def take(self, i: int, world: World) -> None:
+        """Continue a world from the state of another."""
+        self._worlds[i].restore_state(world.save_state())
+        self.failures.pop(i, None)
+
+    def copy_of(self, i: int) -> World:
+        """A copy of a world, with parameters of its own."""
+        world = self._worlds[i].copy()
+        machine = world.machine
+        constants = {VARIED[name]: rows[i].copy() for name, rows in self._varied.items()}
+        world.use_arrays(machine.state, machine.drives, machine.loads, constants)
+        return world
+
+
+def _owner(model: Any, owner: type, field: str) -> Rows:
+    """A field of the model or of its tree."""
+    struct = model if isinstance(model, owner) else model.tree
+    found: Rows = getattr(struct, field)
+    return found
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

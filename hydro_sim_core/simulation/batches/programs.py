@@ -1,0 +1,160 @@
+"""Programs that step worlds side by side: for a GPU through CuPy, and for this machine's processor, to test without."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import math
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from hydro_sim_core.compilation import cache_root, make_private_folder, side_by_side, store
+from hydro_sim_core.compilation.dependencies import callees_first, dependencies, reached_by
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches.compiling import compiled
+from hydro_sim_core.simulation.batches.memory import Placed, Plan
+from hydro_sim_core.simulation.batches.stepping import MEMORY, advance_world
+from hydro_sim_core.simulation.stepping.step import advance
+
+#: Threads of a block: few, so that every processor of a GPU gets some from a thousand worlds on.
+THREADS = 64
+_WARP = 32
+#: Names in the program, see ``compilation.ptx``, which imports the compiler.
+STEP_WORLDS, PLACES_VARIABLE = "hydro_step_worlds", "hydro_places"
+_LOG = logging.getLogger(__name__)
+_CPU_ONLY = "give backend='cpu'"
+
+
+class Program(Protocol):
+    """Steps worlds until their orders are done."""
+
+    def run(self, memory: Placed, dt: float) -> None:
+        """Step all worlds with steps of ``dt`` (s); returns before a GPU has done it."""
+
+
+class CudaProgram:
+    """The step on the present GPU.
+
+    Args:
+        cupy: CuPy.
+        code: PTX of the step.
+        lanes: Worlds a warp, as in the memory.
+    """
+
+    def __init__(self, cupy: Any, code: bytes, lanes: int) -> None:
+        self._cupy, self._lanes = cupy, lanes
+        with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
+            file.write(code)
+            file.flush()
+            self._module = cupy.RawModule(path=file.name)
+            self._step = self._module.get_function(STEP_WORLDS)
+        self._memory: Placed | None = None
+
+    def run(self, memory: Placed, dt: float) -> None:
+        """Step all worlds; see ``Program``."""
+        if memory is not self._memory:
+            # Once: copies to a GPU wait for what it does.
+            runtime, places = self._cupy.cuda.runtime, memory.places
+            variable = self._module.get_global(PLACES_VARIABLE)
+            runtime.memcpy(variable.ptr, places.ctypes.data, places.nbytes, runtime.memcpyHostToDevice)
+            self._memory = memory
+        threads = _WARP * math.ceil(memory.n / self._lanes)
+        self._step((math.ceil(threads / THREADS),), (THREADS,), (np.float64(dt),))
+
+
+class HostProgram:
+    """The same step for this machine's processor, one world after another, in the same memory.
+
+    Args:
+        code: Object file, see ``ptx.object_code``.
+    """
+
+    def __init__(self, code: bytes) -> None:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        step = ctypes.CFUNCTYPE(None, ctypes.c_double)
+        self._step = step(self._engine.get_function_address(STEP_WORLDS))
+        self._places = self._engine.get_global_value_address(PLACES_VARIABLE)
+
+    def run(self, memory: Placed, dt: float) -> None:
+        """Step all worlds; see ``Program``."""
+        ctypes.memmove(self._places, memory.places.ctypes.data, memory.places.nbytes)
+        self._step(dt)
+
+
+def stored_ptx(plan: Plan, solve: Any, processor: str) -> bytes:
+    """PTX of the step of a scene, from disk if it is there; else compiled, which takes minutes, and kept.
+
+    Raises:
+        CompilationFailed: It cannot be compiled.
+    """
+    path = cache_root() / "gpu" / f"{_digest(plan, solve)}-{processor}.ptx"
+    code = store.read_kept(path)
+    if code is None:
+        _LOG.warning("compiling the step for the GPU, once for this scene; this takes minutes")
+        code = compiled(plan, solve, processor, THREADS)
+        try:
+            make_private_folder(path.parent)
+            store.write(path, code)
+        except OSError as error:
+            _LOG.warning(
+                "%s: cannot be kept (%s); the step is compiled again next time", path, error.strerror
+            )
+    return code
+
+
+def _digest(plan: Plan, solve: Any) -> str:
+    """Digest of all that the step's code depends on."""
+    digest = hashlib.sha256(reached_by(advance_world).digest.encode())
+    for entry in callees_first(advance, solve):
+        digest.update(dependencies(entry).digest.encode())
+    digest.update(
+        repr((sorted(map(repr, MEMORY.row_fields)), sorted(map(repr, MEMORY.row_structs)))).encode()
+    )
+    digest.update(repr((plan.words, plan.structs, plan.lanes, version("llvmlite"))).encode())
+    folder = Path(side_by_side.__file__).parent
+    for name in ("side_by_side.py", "ptx.py"):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def processor_of(cupy: Any) -> str:
+    """LLVM's name of the present GPU's processor."""
+    return f"sm_{cupy.cuda.Device().compute_capability}"
+
+
+def present_cupy(backend: str) -> Any:
+    """CuPy with a GPU that it can use.
+
+    Raises:
+        InputError: It is not installed, or finds no GPU.
+    """
+    try:
+        import cupy
+    except ImportError:
+        raise InputError(
+            "BatchWorld",
+            f"backend '{backend}'",
+            "needs CuPy, which is not installed",
+            f"install hydro-sim-core[gpu], or {_CPU_ONLY}",
+        ) from None
+    try:
+        number = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise InputError(
+            "BatchWorld", f"backend '{backend}'", f"finds no usable GPU ({error})", _CPU_ONLY
+        ) from None
+    if number == 0:
+        raise InputError("BatchWorld", f"backend '{backend}'", "finds no GPU", _CPU_ONLY)
+    return cupy

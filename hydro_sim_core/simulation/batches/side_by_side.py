@@ -1,0 +1,312 @@
+"""Worlds of a batch side by side in one memory, as a GPU steps them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches.memory import Placed, Plan
+from hydro_sim_core.simulation.batches.programs import (
+    CudaProgram,
+    Program,
+    present_cupy,
+    processor_of,
+    stored_ptx,
+)
+from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Order, WorldData
+from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
+from hydro_sim_core.simulation.stepping.machine import GROWTH
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, Scratch, State
+from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM
+from hydro_sim_core.simulation.world.world import World
+
+#: Worlds a warp. Fewer than it has threads: there are more warps, which wait for memory in turn, and fewer threads wait
+#: for the slowest of their warp.
+LANES = 16
+#: Least room for contact faces, and that at the start, as a multiple of the faces of the first step.
+LEAST_FACES = 256
+ROOM = 1.25
+#: One world of so many may have more contact faces than there is room for: the processor takes its steps.
+FEW = 64
+_FROZEN = -1
+_PATHS = {
+    "state": ("machine.state", State),
+    "drives": ("machine.drives", Drives),
+    "loads": ("machine.loads", Loads),
+}
+
+
+def on_gpu(world: World, n: int) -> SideBySideWorlds:
+    """The worlds on the present GPU.
+
+    Raises:
+        InputError: There is none, it has too little memory, or the scene cannot run there.
+    """
+    refuse_other_steps(world)
+    cupy = present_cupy("cuda")
+
+    def program_for(plan: Plan) -> Program:
+        return CudaProgram(cupy, stored_ptx(plan, world.machine.solve, processor_of(cupy)), plan.lanes)
+
+    return SideBySideWorlds(world, n, LANES, cupy, program_for, lambda array: int(array.data.ptr))
+
+
+def refuse_other_steps(world: World) -> None:
+    """Refuse scenes whose steps only a processor takes.
+
+    Raises:
+        InputError: The integrator is another one, or the scene moves bodies by prescribed velocities.
+    """
+    name = world.scene.spec.solver.choice.integrator.name
+    if not isinstance(world.stepper, FixedSteps):
+        raise InputError(
+            "BatchWorld", f"integrator '{name}'", "does not run on a GPU", "give backend='cpu' or 'fixed'"
+        )
+    if len(world.built.model.forest.prescribed):
+        raise InputError(
+            "BatchWorld", "base: kinematic", "does not run on a GPU", "give backend='cpu', or another base"
+        )
+
+
+class SideBySideWorlds:
+    """Worlds in a memory that one program steps.
+
+    A step that cannot be taken whole is taken in pieces by the processor, which every ``World`` does in the same way.
+
+    Args:
+        world: World to start from.
+        n: Number of worlds.
+        lanes: Worlds in a group.
+        numpy: NumPy, or CuPy for the memory of a GPU.
+        program_for: Makes the program that steps them in a memory.
+        address_of: Address of an array.
+
+    Attributes:
+        failures: Worlds that cannot go on, and why.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        n: int,
+        lanes: int,
+        numpy: Any,
+        program_for: Callable[[Plan], Program],
+        address_of: Callable[[Any], int],
+    ) -> None:
+        self.numpy = numpy
+        self.failures: dict[int, str] = {}
+        self._n, self._lanes = n, lanes
+        self._program_for, self._address_of = program_for, address_of
+        self._world = world.copy()
+        self._start = world.save_state()
+        self._prototype = world.copy()
+        self._faces = max(LEAST_FACES, math.ceil(ROOM * _faces_of_a_step(world)))
+        self._memory = self._placed()
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """Arrays (n, ...) with a row of every world, by the path of the field in ``WorldData``."""
+        return self._memory.rows
+
+    def parameter(self, name: str) -> Any:
+        """(n, ...) rows of a parameter."""
+        return self.rows[_parameter_path(name)]
+
+    def _placed(self) -> Placed:
+        """Memory for all worlds at the start, with room for ``_faces`` contact faces each."""
+        machine = self._world.machine
+        machine.make_room(math.ceil(self._faces / GROWTH))
+        data = MachineData(machine.model, machine.state, machine.drives, machine.loads, machine.scratch)
+        order = Order(np.zeros(1, dtype=np.int64), np.full(1, DONE))
+        plan = Plan(WorldData(data, order), MEMORY, self._lanes)
+        self._refuse_too_many(plan)
+        self._program = self._program_for(plan)
+        return Placed(plan, self._n, self.numpy, self._address_of)
+
+    def _refuse_too_many(self, plan: Plan) -> None:
+        if self.numpy is np:
+            return
+        free, _ = self.numpy.cuda.runtime.memGetInfo()
+        free += self.numpy.get_default_memory_pool().free_bytes()
+        each = plan.bytes_of_world
+        if self._n * each > free:
+            raise InputError(
+                "BatchWorld",
+                f"n = {self._n}",
+                f"needs {self._n * each / 1e9:.1f} GB where the GPU has {free / 1e9:.1f} GB free",
+                f"give at most {int(0.95 * free / each) // self._lanes * self._lanes}",
+            )
+
+    def step(self, n: int) -> None:
+        """Advance all worlds that can go on by ``n`` steps."""
+        last = self._clock + n
+        while self._clock < last:
+            script, time_step = self._world.script, self._world.time_step
+            time = self._clock * time_step
+            self._command(time)
+            self._advance(min(last - self._clock, script.steps_until_change(time, time_step)))
+
+    def _command(self, time: float) -> None:
+        """Give all worlds what the scene's script commands at ``time`` (s), if it changes."""
+        bank = self._world.drive_bank
+        before = [array.copy() for array in bank.arrays]
+        self._world.script.apply(time, bank)
+        for name, old, new in zip(Drives._fields, before, bank.arrays, strict=True):
+            for i in np.flatnonzero(old != new):
+                self.rows[f"machine.drives.{name}"][:, i] = new[i]
+
+    @property
+    def _clock(self) -> int:
+        """Steps of the worlds that go on, since all of them started together."""
+        return int(self._world.machine.state.step[0])
+
+    def _advance(self, n: int) -> None:
+        """Let all worlds take ``n`` steps."""
+        # One launch a step, none waited for: threads that begin a step together run through the same code, which has to
+        # be fetched once. In a launch of many steps they drift apart.
+        for _ in range(n):
+            self.rows["order.until"] += 1
+            self._program.run(self._memory, self._world.time_step)
+        while self._catch_up():
+            self._program.run(self._memory, self._world.time_step)
+        self._world.machine.state.step[0] += n
+
+    def _catch_up(self) -> bool:
+        """Help worlds over a step that they could not take; whether there were any."""
+        status = _on_host(self.rows["order.status"])[:, 0]
+        stopped = [int(i) for i in np.flatnonzero(status != DONE) if int(i) not in self.failures]
+        if np.count_nonzero(status[stopped] == NO_ROOM) > self._n // FEW:
+            # A larger memory takes another program, which is compiled.
+            self._make_room()
+            self.rows["order.status"][status == NO_ROOM] = DONE
+            return True
+        for i in stopped:
+            self._step_on_processor(i)
+        return bool(stopped)
+
+    def _make_room(self) -> None:
+        """Make room for more contact faces; what was found in the last step is lost."""
+        kept = self.rows
+        needed = int(_on_host(self._of_lanes("machine.scratch.faces_needed")).max())
+        self._faces = max(int(GROWTH * needed), self._faces)
+        self._memory.release_lanes()
+        self._memory = self._placed()
+        for path, array in kept.items():
+            self.rows[path][...] = array
+
+    def _of_lanes(self, path: str) -> Any:
+        """(groups, size, lanes) a field of all worlds."""
+        field = self._memory.plan.fields[path]
+        return self._memory.lanes[:, field.offset : field.offset + field.values.size]
+
+    def _step_on_processor(self, i: int) -> None:
+        """Take one step of a world as a ``World`` does, in pieces; freeze it if it fails."""
+        world = self.copy_of(i)
+        stepper = stepper_of(world.machine, like=world.stepper)
+        try:
+            stepper.advance(1)
+        except StepFailed as failure:
+            self.failures[i] = f"stays at {world.time:g} s, step {world.step_count + 1} {failure}"
+            self.rows["order.status"][i] = _FROZEN
+            return
+        until = self.rows["order.until"][i].copy()
+        self.take(i, world)
+        self.rows["order.until"][i] = until  # steps that the others have taken meanwhile
+
+    def set_state(self, worlds: list[int], q: Any, v: Any) -> None:
+        """Set the states of some worlds, as ``World.set_state`` does."""
+        rows, state = self.rows, self._start.state
+        for path, values in (("q", q), ("v", v), ("v_previous", v)):
+            rows[f"machine.state.{path}"][worlds] = values
+        for path in ("extrapolate", "dt_previous", "substep", "push"):
+            rows[f"machine.state.{path}"][worlds] = 0
+        rows["machine.state.overlaps"][worlds] = self.numpy.asarray(np.ones_like(state.overlaps))
+        self._free(worlds)
+
+    def reset(self, worlds: list[int]) -> None:
+        """Go back to the start: all of them, or some of a scene without scripted commands.
+
+        Raises:
+            InputError: Some only, of a scene with scripted commands, whose times would differ.
+        """
+        is_all = len(set(worlds)) == self._n
+        if self._world.script.targets and not is_all:
+            raise InputError(
+                "reset",
+                "worlds",
+                "would have other times than the others, and the scene scripts commands",
+                "reset all worlds, or remove the scene's commands",
+            )
+        for group, (path, _) in _PATHS.items():
+            for name, array in getattr(self._start, group)._asdict().items():
+                self.rows[f"{path}.{name}"][worlds] = self.numpy.asarray(array)
+        if is_all:
+            self._world = self._prototype.copy()
+        self._free(worlds)
+
+    def take(self, i: int, world: World) -> None:
+        """Continue a world from the state of another."""
+        saved = world.save_state()
+        for group, (path, _) in _PATHS.items():
+            for name, array in getattr(saved, group)._asdict().items():
+                self.rows[f"{path}.{name}"][i] = self.numpy.asarray(array)
+        self._free([i])
+
+    def _free(self, worlds: list[int]) -> None:
+        """Let worlds go on from the states that they have been given."""
+        for i in worlds:
+            self.failures.pop(i, None)
+        self.rows["order.status"][worlds] = DONE
+        self.rows["order.until"][worlds] = self.rows["machine.state.step"][worlds]
+
+    def copy_of(self, i: int) -> World:
+        """A ``World`` in the state of one of these, with the contacts of its last step."""
+        world = self._world.copy()
+        structs = {
+            group: struct(*(_on_host(self.rows[f"{path}.{name}"][i]) for name in struct._fields))  # type: ignore[attr-defined]
+            for group, (path, struct) in _PATHS.items()
+        }
+        constants = {VARIED[name]: _on_host(self.parameter(name)[i]) for name in VARIED}
+        world.use_arrays(**structs, constants=constants)
+        lane = np.ascontiguousarray(_on_host(self._memory.lane_of(i)))
+        world.machine.use_scratch(self._scratch_of(lane))
+        return world
+
+    def _scratch_of(self, lane: NDArray[np.int64]) -> Scratch:
+        """The step's memory of a world whose lane this is."""
+        plan = self._memory.plan
+
+        def filled(struct: Any, path: str) -> Any:
+            fields = [
+                filled(value, f"{path}.{name}")
+                if isinstance(value, tuple)
+                else plan.from_lane(lane, f"{path}.{name}")
+                for name, value in zip(struct._fields, struct, strict=True)
+            ]
+            return type(struct)(*fields)
+
+        scratch: Scratch = filled(self._world.machine.scratch, "machine.scratch")
+        return scratch
+
+
+def _faces_of_a_step(world: World) -> int:
+    """Number of contact faces of the first step."""
+    probe = world.copy()
+    probe.step()
+    patches = probe.machine.scratch.patches
+    return int(patches.first_face[patches.num[0]])
+
+
+def _parameter_path(name: str) -> str:
+    owner, field = VARIED[name]
+    return f"machine.model.{'' if owner.__name__ == 'Model' else 'tree.'}{field}"
+
+
+def _on_host(array: Any) -> Any:
+    return array.get() if hasattr(array, "get") else np.array(array)

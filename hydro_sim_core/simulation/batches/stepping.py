@@ -1,0 +1,58 @@
+# mypy: allow-untyped-defs
+"""What each thread does that steps one of many worlds: the very step of a single world."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hydro_sim_core.compilation import Int1D, kernel
+from hydro_sim_core.compilation.side_by_side import SideBySide
+from hydro_sim_core.dynamics.tree import KinematicTree
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, Model, State
+from hydro_sim_core.simulation.stepping.step import DONE, advance
+
+
+class Order(NamedTuple):
+    """What a world is to do, and how far it came.
+
+    Attributes:
+        until: (1,) number of the step after which it is done.
+        status: (1,) result of ``step.advance``.
+    """
+
+    until: Int1D
+    status: Int1D
+
+
+class WorldData(NamedTuple):
+    """A world: its machine, and its order."""
+
+    machine: MachineData
+    order: Order
+
+
+#: Of these structs every world has its own row, where a user finds it.
+ROW_STRUCTS = (State, Drives, Loads, Order)
+#: Constants of the model that may differ from world to world.
+VARIED: dict[str, tuple[type, str]] = {
+    "mass": (KinematicTree, "mass"),
+    "centre_of_mass": (KinematicTree, "p_BCo"),
+    "inertia": (KinematicTree, "I_BCo"),
+    "joint_damping": (KinematicTree, "damping"),
+    "joint_friction": (KinematicTree, "friction"),
+    "friction": (Model, "pair_friction"),
+    "dissipation": (Model, "pair_dissipation"),
+}
+MEMORY = SideBySide(frozenset(ROW_STRUCTS), frozenset(VARIED.values()))
+
+
+@kernel
+def advance_world(world, solve, dt):
+    """Advance a world until its order is done, or a step cannot be taken, which leaves it at the step's begin.
+
+    Reads world.order: status, until; world.machine.state: step.
+    Writes world.order: status.
+    """
+    remaining = world.order.until[0] - world.machine.state.step[0]
+    if remaining > 0 and world.order.status[0] == DONE:
+        world.order.status[0] = advance(world.machine, solve, dt, remaining, False, False)

@@ -1,0 +1,86 @@
+"""Stepper under smooth contact (Beker 2025): explicit steps of fixed length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydro_sim_core.compilation import Handle
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.integrators.continuous import velocities_after_jumps
+from hydro_sim_core.simulation.integrators.soft_forces import advance_soft
+from hydro_sim_core.simulation.integrators.steppers import StepFailed
+from hydro_sim_core.simulation.stepping.machine import Machine
+from hydro_sim_core.simulation.stepping.model import State
+from hydro_sim_core.simulation.stepping.soft_model import make_soft_scratch
+from hydro_sim_core.simulation.stepping.step import DONE
+
+OVERFLOWS = (
+    "overflows; give a shorter time_step, a lower solver.soft.stiffness or lower gains of drives, or reset"
+)
+
+
+class SoftSteps:
+    """Explicit steps of M(q) a = tau - bias + smooth contact, by Euler's method or that of Runge and Kutta.
+
+    Args:
+        machine: Machine to advance, with the clouds of its geometries.
+        time_step: Length of a step, s.
+        accuracy: None; steps have a fixed length.
+    """
+
+    entries = (advance_soft,)
+
+    def __init__(self, machine: Machine, time_step: float, accuracy: None = None) -> None:
+        if machine.soft is None:
+            raise InputError("SoftSteps", "machine", "has no clouds", "make it by a World with model: soft")
+        self._machine = machine
+        self._time_step = time_step
+        self._data: tuple[Handle, Handle, Any] | None = None
+        self._make_room()
+        self.failed: State | None = None
+
+    @property
+    def machine(self) -> Machine:
+        """The machine."""
+        return self._machine
+
+    @machine.setter
+    def machine(self, machine: Machine) -> None:
+        self._machine = machine
+        self._data = None  # memory is not shared
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for pickling: handles are invalid in another process."""
+        return {**self.__dict__, "_data": None}
+
+    def _make_room(self) -> None:
+        """Make room to show all points of all pairs."""
+        machine = self._machine
+        assert machine.soft is not None
+        needed = int(machine.soft.counts[machine.model.pairs, 1].sum())
+        if needed > len(machine.scratch.faces.num_vertices):
+            machine.make_room(needed)
+
+    def _handles(self) -> tuple[Handle, Handle]:
+        """Handles of the clouds and of memory of one's own, made when they are first needed."""
+        if self._data is None:
+            soft, state = self._machine.soft, self._machine.state
+            assert soft is not None
+            memory = make_soft_scratch(soft, len(state.q) + len(state.v))
+            self._data = Handle(soft), Handle(memory), (soft, memory)
+        return self._data[:2]
+
+    def advance(self, steps: int) -> None:
+        """Take ``steps`` time steps; see ``Stepper``."""
+        machine = self._machine
+        told = machine.model.forest.prescribed
+        if len(told):
+            machine.state.v[:] = velocities_after_jumps(machine)
+        soft, memory = self._handles()
+        if advance_soft(machine.handle, soft, memory, self._time_step, steps) != DONE:
+            self.failed = self.failed or machine.copy_state()
+            raise StepFailed(OVERFLOWS)
+
+    def statistics(self) -> dict[str, float | int]:
+        """No statistics: every step is one step."""
+        return {}

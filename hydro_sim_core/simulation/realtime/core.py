@@ -1,0 +1,314 @@
+"""The memory in which the compiled loop and those who follow it meet, made for one world."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.compilation import Handle, prepare
+from hydro_sim_core.shared_memory.layout import (
+    NAME_WORDS,
+    NUM_BINS,
+    NUM_CHANNELS,
+    WORD,
+    Channel,
+    Control,
+    Header,
+    Histogram,
+    HistogramWords,
+    Joint,
+    JointKind,
+    Life,
+    Link,
+    Pair,
+    Scheduling,
+    Sizes,
+    Status,
+    header_words,
+)
+from hydro_sim_core.shared_memory.segment import Segment
+from hydro_sim_core.simulation.realtime import loop as compiled
+from hydro_sim_core.simulation.realtime.loop_data import (
+    BEGAN,
+    CHANNEL,
+    DEADLINE,
+    LOOKED_UNTIL,
+    READ,
+    SERIAL,
+    Loop,
+    make_loop,
+)
+from hydro_sim_core.simulation.world import World
+
+_BILLION = 1_000_000_000
+#: How long contacts are kept of every state after somebody has looked, ns.
+_LOOK = 3 * _BILLION
+#: What goes on in the next segment, beside the counts of ``PaceRecorder``.
+_KEPT = (
+    Status.EPOCH,
+    Status.STEPS_TAKEN,
+    Status.RESETS_DONE,
+    Status.HEAD,
+    Status.SCHEDULING,
+    Status.PRIORITY,
+    Status.CPU,
+)
+ENTRIES = (
+    compiled.run,
+    compiled.tell,
+    compiled.take,
+    compiled.ring,
+    compiled.wait_on_bell,
+    compiled.wait_for_state,
+)
+
+
+class Core:
+    """Words of a world that is run, its loop, and clients.
+
+    Attributes:
+        header: Words of the header.
+        words: All words.
+        control: ``Control`` words.
+        status: ``Status`` words.
+        histograms: Words of the histograms, one a row.
+        loop: Data of the loop.
+        segment: Shared memory that the words are in; None if they are this process's own.
+
+    Args:
+        world: The world.
+        name: Name of the segment; none for memory of this process.
+        before: The core whose control words, counts and serial numbers go on here; its segment is retired.
+
+    Raises:
+        InputError: The segment cannot be made.
+    """
+
+    def __init__(self, world: World, name: str = "", before: Core | None = None) -> None:
+        prepare(ENTRIES)
+        self._world = world
+        self._lock = threading.Lock()  # between who closes the segment and who asks it for clients
+        self.header = header_words(_sizes(world))
+        size = self.header[Header.SIZE]
+        self.segment = Segment(name, size) if name else None
+        self.words: NDArray[np.int64] = (
+            np.zeros(size // WORD, dtype=np.int64) if self.segment is None else self.segment.words
+        )
+        self.loop: Loop = make_loop(self.words, self.header, world)
+        self._handle: Any = Handle(self.loop)
+        self.control = self._section(Header.AT_CONTROL, Control.END)
+        self.status = self._section(Header.AT_STATUS, Status.END)
+        rows = self._section(Header.AT_HISTOGRAMS, Histogram.END * self.header[Header.HISTOGRAM_WORDS])
+        self.histograms = rows.reshape(Histogram.END, -1)[:, : HistogramWords.BINS + NUM_BINS]
+        self._write_tables(world)
+        self.note_read(-1)
+        self.status[[Status.WAITS_FOR, Status.CPU]] = -1
+        if before is not None:
+            self.control[Control.PAUSED : Control.END] = before.control[Control.PAUSED :]
+            for word in _KEPT:
+                self.status[word] = before.status[word]
+            self.loop.own[SERIAL] = before.loop.own[SERIAL]
+        if self.segment is not None:
+            self.segment.publish(None if before is None else before.segment)
+        if before is not None:
+            before.close()
+
+    def _section(self, at: Header, length: int) -> NDArray[np.int64]:
+        return self.words[self.header[at] : self.header[at] + length]
+
+    def close(self) -> None:
+        """Give up the segment; the words stay readable in this process."""
+        self.status[Status.LIFE] = Life.RETIRED
+        with self._lock:
+            if self.segment is not None:
+                self.segment.retire()
+                self.segment = None
+        self.ring()
+
+    # --- the loop, in the stepping thread
+
+    def run(self, deadline: float, began: float | None, most: int) -> tuple[int, float, float | None]:
+        """Take at most ``most`` steps, as ``loop.run`` does.
+
+        Args:
+            deadline: Time of the next step on the monotonic clock, s.
+            began: When the last step began, s; None without one.
+            most: Steps to take.
+
+        Returns:
+            Why it returned, and the next deadline and the begin of the last step, s.
+        """
+        machine, own = self._world.machine, self.loop.own
+        own[DEADLINE], own[BEGAN] = round(deadline * _BILLION), round((began or 0.0) * _BILLION)
+        why = compiled.run(machine.handle, machine.solve, self._handle, self._world.time_step, most)
+        return why, int(own[DEADLINE]) / _BILLION, int(own[BEGAN]) / _BILLION or None
+
+    @property
+    def before(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coordinates and velocities at the begin of the last step that the loop took, copies."""
+        return self.loop.q_before.copy(), self.loop.v_before.copy()
+
+    def tell(self, took: float, flags: int) -> None:
+        """Publish the world's state, after a step that took so long (s), or 0 after a change from outside."""
+        machine = self._world.machine
+        duration = max(1, round(took * _BILLION)) if took else 0
+        compiled.tell(machine.handle, self._handle, self._world.time_step, duration, flags)
+
+    def take_commands(self) -> None:
+        """Take what clients command for a step that Python takes."""
+        compiled.take(self._world.machine.handle, self._handle, self._world.time)
+
+    def park(self, why: str) -> None:
+        """Tell clients that a step failed."""
+        first = Status.FAILURE_TEXT
+        room = (Status.END - first) * WORD
+        self.status[first : Status.END] = np.frombuffer(
+            why.encode()[: room - 1].ljust(room, b"\0"), dtype=np.int64
+        )
+        self.status[Status.FAILURES] += 1
+        self.status[Status.LIFE] = Life.PARKED
+
+    @property
+    def led_joints(self) -> Sequence[str]:
+        """Joints that clients command."""
+        rows = np.flatnonzero(self.loop.joints[:, CHANNEL] >= 0)
+        return [self._world.joint_names[row] for row in rows]
+
+    # --- from any thread
+
+    @property
+    def head(self) -> int:
+        """Number of states that were published."""
+        return int(self.status[Status.HEAD])
+
+    def ring(self) -> None:
+        """Have the loop, or the stepping thread, look at the control words."""
+        compiled.ring(self._handle)
+
+    def note_scheduling(self, privileges: Scheduling, priority: int, cpu: int) -> None:
+        """Tell what the stepping thread has obtained; see ``Status``."""
+        self.status[[Status.SCHEDULING, Status.PRIORITY, Status.CPU]] = privileges, priority, cpu
+
+    def beat(self) -> None:
+        """Tell clients that the stepping thread lives, and has seen which of them are in lock-step."""
+        self.status[Status.HEARTBEAT_NS] = time.monotonic_ns()
+        first, length = self.header[Header.AT_CHANNELS], self.header[Header.CHANNEL_WORDS]
+        channels = self.words[first : first + NUM_CHANNELS * length].reshape(NUM_CHANNELS, length)
+        channels[:, Channel.IN_LOCK_STEP] = channels[:, Channel.LOCK_STEP]
+
+    def bell(self) -> int:
+        """How often the bell was rung."""
+        return int(self.control[Control.BELL])
+
+    def wait_on_bell(self, seen: int, timeout: float) -> None:
+        """Wait while the bell is as it was ``seen``, at most ``timeout`` s."""
+        self.status[Status.ASLEEP] = 1
+        compiled.wait_on_bell(self._handle, seen, time.monotonic_ns() + round(timeout * _BILLION))
+        self.status[Status.ASLEEP] = 0
+
+    def wait_for_state(self, serial: int, timeout: float) -> int:
+        """Wait for the state with a serial number, at most ``timeout`` s; return the number of states."""
+        return int(
+            compiled.wait_for_state(self._handle, serial, time.monotonic_ns() + round(timeout * _BILLION))
+        )
+
+    def note_read(self, serial: int) -> None:
+        """Tell the loop the first state that is to be handed over, lest it goes too far ahead; -1 without followers."""
+        self.loop.own[READ] = serial
+
+    def look(self) -> None:
+        """Have the contacts of states kept for the next seconds."""
+        self.loop.own[LOOKED_UNTIL] = time.monotonic_ns() + _LOOK
+
+    def bury_the_dead(self) -> list[int]:
+        """Free the channels of clients that have died; return those that were in lock-step."""
+        led: list[int] = []
+        with self._lock:
+            if self.segment is None:
+                return led
+            for c in range(NUM_CHANNELS):
+                first = self.header[Header.AT_CHANNELS] + c * self.header[Header.CHANNEL_WORDS]
+                channel = self.words[first : first + Channel.END]
+                if not channel[Channel.CLIENT_PID]:
+                    continue
+                # With its lock nobody else can take the channel meanwhile, whose words these would be.
+                vacant = self.segment.vacant(c)
+                if vacant is None:
+                    continue
+                if channel[Channel.LOCK_STEP]:
+                    led.append(c)
+                channel[[Channel.LOCK_STEP, Channel.CLIENT_PID]] = 0
+                self.loop.dead[c] = channel[Channel.SEQUENCE] + 1
+                vacant.release()
+        return led
+
+    # --- tables
+
+    def _write_tables(self, world: World) -> None:
+        for word, value in self.header.items():
+            self.words[word] = value
+        self.words[Header.OWNER_PID] = os.getpid()
+        self.words[Header.TIME_STEP :].view(np.float64)[0] = world.time_step
+        _write_name(self.words[Header.SCENE_NAME :], world.name)
+        joints = self._section(Header.AT_JOINTS, len(world.joint_names) * Joint.END).reshape(-1, Joint.END)
+        self._write_joints(world, joints, joints.view(np.float64))
+        links = self._section(Header.AT_LINKS, len(world.frame_names) * Link.END).reshape(-1, Link.END)
+        for row, name in zip(links, world.frame_names, strict=True):
+            _write_name(row, name)
+        index = {name: i for i, name in enumerate(world.frame_names)}
+        pairs = self._section(Header.AT_PAIRS, len(world.built.model.pairs) * Pair.END).reshape(-1, Pair.END)
+        named = [index.get(collider.link, -1) for collider in world.built.colliders]
+        for row, pair in zip(pairs, np.sort(world.built.model.pairs, axis=1).tolist(), strict=True):
+            row[:] = [named[geometry] for geometry in pair]
+
+    def _write_joints(self, world: World, words: NDArray[np.int64], reals: NDArray[np.float64]) -> None:
+        loop = self.loop
+        units = {
+            name: unit
+            for robot in world.scene.robots
+            for one in robot.joints
+            for name, unit in one.units.items()
+        }
+        scalar, (lower, upper) = world.built.assembly.scalar_joints, world.joint_limits()
+        masters = {name: i for i, name in enumerate(world.joint_names) if name in world.velocity_names}
+        for j, (name, joint) in enumerate(zip(world.joint_names, scalar, strict=True)):
+            _write_name(words[j], name)
+            is_angle = units.get(name) == "rad"
+            words[j, Joint.KIND] = JointKind.REVOLUTE if is_angle else JointKind.PRISMATIC
+            words[j, [Joint.INTERFACES, Joint.Q, Joint.V]] = (
+                loop.interfaces[j],
+                joint.q_index,
+                joint.v_index,
+            )
+            words[j, Joint.MIMICS] = (
+                -1 if name in masters else masters.get(world.velocity_names[joint.v_index], -1)
+            )
+            reals[j, [Joint.LOWER, Joint.UPPER]] = lower[j], upper[j]
+            reals[j, Joint.MAX_VELOCITY] = world.joint_velocity_limits()[j]
+            reals[j, [Joint.MAX_EFFORT, Joint.KP, Joint.KD]] = (
+                loop.effort_limit[j],
+                loop.kp[j],
+                loop.kd[j],
+            )
+
+
+def _sizes(world: World) -> Sizes:
+    return Sizes(
+        num_q=len(world.q),
+        num_v=len(world.v),
+        joints=len(world.joint_names),
+        links=len(world.frame_names),
+        pairs=len(world.built.model.pairs),
+    )
+
+
+def _write_name(words: NDArray[np.int64], name: str) -> None:
+    """Write a name, cut to what there is room for; it ends with a zero."""
+    data = name.encode()[: NAME_WORDS * WORD - 1].ljust(NAME_WORDS * WORD, b"\0")
+    words[:NAME_WORDS] = np.frombuffer(data, dtype=np.int64)

@@ -1,0 +1,320 @@
+# mypy: allow-untyped-defs
+"""The loop that keeps time: waits for the deadline, takes commands, steps, tells the state. No Python runs in it."""
+
+from __future__ import annotations
+
+from hydro_sim_core.arithmetic import logarithm
+from hydro_sim_core.compilation import entry, kernel
+from hydro_sim_core.compilation.instructions import (
+    add,
+    clock_ns,
+    fence,
+    load,
+    sleep_until,
+    store,
+    wait_for_change,
+    wake_all,
+)
+from hydro_sim_core.shared_memory.layout import (
+    BIN_WIDTH,
+    NUM_BINS,
+    SHORTEST,
+    Channel,
+    Control,
+    Flag,
+    Histogram,
+    HistogramWords,
+    Life,
+    Overrun,
+    Status,
+)
+from hydro_sim_core.simulation.realtime.loop_data import (
+    ASKED,
+    BEGAN,
+    DEADLINE,
+    LATE,
+    READ,
+    SERIAL,
+    STAMP,
+    START,
+    WRITTEN,
+    Loop,
+)
+from hydro_sim_core.simulation.realtime.mailbox import take_commands
+from hydro_sim_core.simulation.realtime.ring import tell_state
+from hydro_sim_core.simulation.stepping.model import MachineData
+from hydro_sim_core.simulation.stepping.step import DONE, advance
+from hydro_sim_core.solvers.solve import SolverEntry
+
+#: Why the loop has returned: all steps are taken; Python is asked for; Python has to take the next step.
+SPENT, ATTEND, STEP = range(3)
+
+_STEPPED, _CATCH_UP = int(Flag.STEPPED), int(Overrun.CATCH_UP)
+_RUNNING, _WAITING = int(Life.RUNNING), int(Life.WAITING)
+_BILLION = 1_000_000_000
+#: Longest time without a look at the control words, and from which on a wait can be interrupted, ns.
+_HEARTBEAT, _LONG_WAIT = 100_000_000, 20_000_000
+_LN_WIDTH = 0.009950330853168083
+assert BIN_WIDTH == 0.01
+
+
+@entry
+def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: int) -> int:
+    """Take steps at their deadlines.
+
+    Args:
+        machine: Data of the step.
+        solve: Solver of the step's problem.
+        loop: Data of the loop; the next deadline is ``loop.own[DEADLINE]``.
+        dt: Time step, s.
+        most: Steps to take at most.
+
+    Returns:
+        ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole: its deadline has come, and its
+        commands are taken.
+
+    Reads machine.drives: v_after; machine.state: q, step, v; machine.model.forest: prescribed.
+    Writes loop: own, q_before, v_before; machine.drives: v_target.
+    """
+    own, state = loop.own, machine.state
+    for _ in range(most):
+        if not _wait_for_turn(loop):
+            return ATTEND
+        began = clock_ns()
+        take_commands(machine, loop, state.step[0] * dt)
+        for i in range(state.q.shape[0]):
+            loop.q_before[i] = state.q[i]
+        for i in range(state.v.shape[0]):
+            loop.v_before[i] = state.v[i]
+        status = advance(machine, solve, dt, 1, False, False)
+        if status != DONE:
+            own[ASKED] = status
+            return STEP
+        for k in range(machine.model.forest.prescribed.shape[0]):
+            i = machine.model.forest.prescribed[k]
+            machine.drives.v_target[i] = machine.drives.v_after[i]
+        _note_begin(loop, began)
+        ended = clock_ns()
+        tell_state(machine, loop, dt, ended - began, _STEPPED)
+        _count_step(loop, began, clock_ns())
+    return SPENT
+
+
+@entry
+def tell(machine: MachineData, loop: Loop, dt: float, took: int, flags: int) -> None:
+    """Publish a state that Python has made; arguments as for ``tell_state``."""
+    tell_state(machine, loop, dt, took, flags)
+
+
+@entry
+def take(machine: MachineData, loop: Loop, time: float) -> None:
+    """Take the commands of clients for a step that Python takes at simulated ``time`` (s)."""
+    take_commands(machine, loop, time)
+
+
+@entry
+def ring(loop: Loop) -> None:
+    """Have whoever waits on the bell look at the control words.
+
+    Reads loop: words; loop.at: control.
+    """
+    bell = loop.at.control + Control.BELL
+    add(loop.words, bell, 1)
+    fence()
+    wake_all(loop.words, bell)
+
+
+@entry
+def wait_on_bell(loop: Loop, seen: int, deadline: int) -> None:
+    """Wait while the bell is as it was ``seen``, until a time of CLOCK_MONOTONIC, ns.
+
+    Reads loop: words; loop.at: control.
+    """
+    wait_for_change(loop.words, loop.at.control + Control.BELL, seen, deadline)
+
+
+@entry
+def wait_for_state(loop: Loop, serial: int, deadline: int) -> int:
+    """Wait for the state with a serial number, until a time of CLOCK_MONOTONIC, ns; return the number of states.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, head = loop.words, loop.at.status + Status.HEAD
+    add(words, loop.at.control + Control.WAITERS, 1)
+    fence()
+    present = load(words, head)
+    while present <= serial and clock_ns() < deadline:
+        wait_for_change(words, head, present, deadline)
+        present = load(words, head)
+    add(words, loop.at.control + Control.WAITERS, -1)
+    return present
+
+
+# --- Waiting for the turn of a step
+
+
+@kernel
+def _wait_for_turn(loop):
+    """Wait for the permits and for the deadline of the next step; False if Python is asked for.
+
+    Reads loop: own, words; loop.at: control, num_channels, status.
+    Writes loop: own, words.
+    """
+    words, at, own = loop.words, loop.at, loop.own
+    while True:
+        now = clock_ns()
+        bell = load(words, at.control + Control.BELL)
+        words[at.status + Status.HEARTBEAT_NS] = now
+        if _asks_for_python(loop):
+            return False
+        channel = _channel_without_permit(loop)
+        words[at.status + Status.WAITS_FOR] = channel if channel < at.num_channels else -1
+        if channel >= 0:
+            words[at.status + Status.LIFE] = _WAITING
+            _sleep_on_bell(loop, bell, now + _HEARTBEAT)
+            own[DEADLINE] = max(own[DEADLINE], clock_ns())
+            own[BEGAN] = 0
+            continue
+        words[at.status + Status.LIFE] = _RUNNING
+        left = own[DEADLINE] - now
+        if words[at.control + Control.PERIOD_NS] == 0 or left <= 0:
+            return True
+        if left <= _LONG_WAIT:
+            sleep_until(own[DEADLINE])
+            return not _asks_for_python(loop)
+        _sleep_on_bell(loop, bell, min(now + _HEARTBEAT, own[DEADLINE] - _LONG_WAIT // 2))
+
+
+@kernel
+def _asks_for_python(loop):
+    """Whether a control word asks for what Python does.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, control = loop.words, loop.at.control
+    asked = load(words, control + Control.ATTEND) != 0 or words[control + Control.PAUSED] != 0
+    asked = asked or _leaves_followers_behind(loop)
+    return asked or words[control + Control.RESETS_ASKED] != words[loop.at.status + Status.RESETS_DONE]
+
+
+@kernel
+def _leaves_followers_behind(loop):
+    """Whether half of what is kept for followers of this process is still to be handed over to them.
+
+    Reads loop: kept, own.
+    """
+    own, read = loop.own, loop.own[READ]
+    if read < 0 or read >= own[SERIAL]:
+        return False
+    start = loop.kept[read % loop.kept.shape[0], START]
+    is_full = start >= 0 and own[WRITTEN] - start > loop.contacts.shape[0] // 2
+    return is_full or own[SERIAL] - read > loop.kept.shape[0] // 2
+
+
+@kernel
+def _channel_without_permit(loop):
+    """A channel in lock-step that does not permit the next step; -1 if there is none.
+
+    The number of channels where lock-step is on and none is in it.
+
+    Reads loop: own, words; loop.at: channel_words, channels, control, num_channels.
+    """
+    at, words, is_led, short = loop.at, loop.words, False, -1
+    for c in range(at.num_channels):
+        channel = at.channels + c * at.channel_words
+        in_lock_step = load(words, channel + Channel.LOCK_STEP)
+        store(words, channel + Channel.IN_LOCK_STEP, in_lock_step)
+        if in_lock_step == 1:
+            is_led = True
+            if short < 0 and load(words, channel + Channel.PERMITTED) <= loop.own[SERIAL]:
+                short = c
+    if short >= 0:
+        return short
+    return at.num_channels if words[at.control + Control.LOCK_STEP] == 1 and not is_led else -1
+
+
+@kernel
+def _sleep_on_bell(loop, seen, deadline):
+    """Sleep until the bell rings, or until ``deadline``, ns.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, asleep = loop.words, loop.at.status + Status.ASLEEP
+    store(words, asleep, 1)
+    fence()
+    wait_for_change(words, loop.at.control + Control.BELL, seen, deadline)
+    store(words, asleep, 0)
+
+
+# --- Timing of steps
+
+
+@kernel
+def _note_begin(loop, began):
+    """Count the lateness of a step's begin and its distance from the one before.
+
+    Reads loop: own, words; loop.at: control.
+    Writes loop: own.
+    """
+    own, period = loop.own, loop.words[loop.at.control + Control.PERIOD_NS]
+    own[LATE] = max(0, began - own[DEADLINE]) if period > 0 else 0
+    _count(loop, Histogram.LATENESS, own[LATE])
+    if own[BEGAN] > 0:
+        _count(loop, Histogram.PERIOD, began - own[BEGAN])
+        if period > 0:
+            _count(loop, Histogram.JITTER, abs(began - own[BEGAN] - period))
+    own[BEGAN] = began
+
+
+@kernel
+def _count_step(loop, began, ended):
+    """Count a step that has ended, and set the deadline of the next.
+
+    Reads loop: own, words; loop.at: control, status.
+    Writes loop: own, words.
+    """
+    words, own, status = loop.words, loop.own, loop.at.status
+    _count(loop, Histogram.STEP_TIME, ended - began)
+    words[status + Status.STEPS] += 1
+    if own[STAMP] > 0:
+        _count(loop, Histogram.LATENCY, max(0, ended - own[STAMP]))
+        own[STAMP] = 0
+    period = words[loop.at.control + Control.PERIOD_NS]
+    if period == 0:
+        own[DEADLINE] = ended
+        return
+    own[DEADLINE] += period
+    late = ended - own[DEADLINE]
+    if late <= 0:
+        words[status + Status.OVERRUNS_IN_A_ROW] = 0
+        return
+    words[status + Status.OVERRUNS] += 1
+    words[status + Status.OVERRUNS_IN_A_ROW] += 1
+    in_a_row = words[status + Status.OVERRUNS_IN_A_ROW]
+    words[status + Status.LONGEST_OVERRUN] = max(words[status + Status.LONGEST_OVERRUN], in_a_row)
+    words[status + Status.LATEST_NS] = max(words[status + Status.LATEST_NS], late)
+    backlog = words[loop.at.control + Control.MAX_BACKLOG_NS]
+    if words[loop.at.control + Control.OVERRUN] == _CATCH_UP and late < backlog:
+        return
+    dropped = -(-late // period)
+    words[status + Status.SKIPPED] += dropped
+    words[status + Status.TIMES_SKIPPED] += 1
+    own[DEADLINE] += dropped * period
+
+
+@kernel
+def _count(loop, which, duration):
+    """Count a duration (ns) in a histogram.
+
+    Reads loop: reals, words; loop.at: histogram_words, histograms.
+    Writes loop: reals, words.
+    """
+    first = loop.at.histograms + which * loop.at.histogram_words
+    seconds, i = duration / _BILLION, 0
+    if seconds > SHORTEST:
+        i = min(1 + int(logarithm(seconds / SHORTEST) / _LN_WIDTH), NUM_BINS - 1)
+    loop.words[first + HistogramWords.BINS + i] += 1
+    loop.words[first + HistogramWords.COUNT] += 1
+    loop.reals[first + HistogramWords.SUM] += seconds
+    loop.reals[first + HistogramWords.SQUARES] += seconds * seconds
+    loop.reals[first + HistogramWords.MAX] = max(loop.reals[first + HistogramWords.MAX], seconds)

@@ -1,0 +1,263 @@
+"""What other threads ask a runner for: pauses, single steps, resets, another world, actions between steps."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.shared_memory.layout import Control, Status
+from hydro_sim_core.simulation.realtime.core import Core
+from hydro_sim_core.simulation.running.reader import RingReader
+from hydro_sim_core.simulation.world import World
+from hydro_sim_core.simulation.world.snapshot import Snapshot
+
+#: How long ``step``, ``stop`` and ``reset`` wait for the thread, s; the first step may have to compile.
+HANDSHAKE_TIMEOUT = 600.0
+
+
+@dataclass(eq=False)
+class _StepRequest:
+    """Single steps requested while paused; ``wanted`` becomes 0 when they are aborted."""
+
+    wanted: int
+    taken: int = 0
+    answer: Future[int] = field(default_factory=Future)
+
+
+class RunnerRequests:
+    """Requests of other threads; the stepping thread, ``FixedRateRunner``, carries them out.
+
+    Attributes:
+        world: The world; the runner owns it from ``start`` to ``stop``.
+    """
+
+    world: World
+    _core: Core
+    _reader: RingReader
+    _error: BaseException | None
+    _running: bool
+
+    def __init__(self, start_paused: bool) -> None:
+        self._inbox: queue.SimpleQueue[Callable[[World], None]] = queue.SimpleQueue()
+        self._condition = threading.Condition()
+        self._step_requests: deque[_StepRequest] = deque()
+        self._failure: str | None = None
+        self._permitted = 0
+        self._epoch = 0
+        self._set_paused(start_paused)
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread runs, stepping or paused."""
+        return self._running
+
+    def _enter(self, world: World) -> None:
+        """Go on with another world."""
+        raise NotImplementedError
+
+    def _publish(self, took: float, flags: int) -> None:
+        """Tell the present state."""
+        raise NotImplementedError
+
+    def _rouse(self) -> None:
+        """Have all who wait look again; the compiled loop comes back to Python."""
+        self._core.control[Control.ATTEND] = 1
+        self._core.ring()
+        self._condition.notify_all()
+
+    @property
+    def paused(self) -> bool:
+        """Whether stepping waits for ``resume`` or ``step``."""
+        return self._paused
+
+    def pause(self) -> None:
+        """Pause after the current step; aborts single steps too."""
+        self._begin_or_end_pause(True)
+
+    def resume(self) -> None:
+        """Step at the fixed rate again; the pause does not count as lateness."""
+        self._begin_or_end_pause(False)
+
+    def _begin_or_end_pause(self, paused: bool) -> None:
+        with self._condition:
+            self._core.control[Control.PAUSED] = paused
+            self._enter_pause(paused)
+            self._rouse()
+
+    def _follow_pause(self, wanted: bool) -> None:
+        """Pause or run on as a client has told; its word is left alone, for it may write the next one meanwhile."""
+        with self._condition:
+            if wanted is not self._paused:
+                self._enter_pause(wanted)
+                self._condition.notify_all()
+
+    def _enter_pause(self, paused: bool) -> None:
+        self._paused = paused
+        self._break_off_single_steps()
+        if not paused:
+            self._failure = None
+
+    def _set_paused(self, paused: bool) -> None:
+        self._paused = paused
+        self._core.control[Control.PAUSED] = paused
+
+    def break_off_single_steps(self) -> None:
+        """Abort the remaining single steps."""
+        with self._condition:
+            self._break_off_single_steps()
+
+    def _break_off_single_steps(self) -> None:
+        for request in self._step_requests:
+            request.wanted = 0
+
+    def step(self, n: int = 1) -> Snapshot:
+        """Take ``n`` steps while paused and return the snapshot after the last; otherwise as ``begin_steps``.
+
+        Raises:
+            InputError: The runner is not paused or not running, or ``n`` is not a positive integer.
+            FloatingPointError: A step has no finite result; the state stays at the last good step.
+        """
+        self.begin_steps(n).result()
+        return self._reader.newest
+
+    def begin_steps(self, n: int) -> Future[int]:
+        """Request ``n`` steps while paused, without waiting for them.
+
+        Returns:
+            Future of the number of steps taken, fewer than ``n`` if ``pause``, ``resume``, ``reset``, ``exchange`` or
+            ``stop`` aborted them; holds the ``FloatingPointError`` of a step without a finite result.
+
+        Raises:
+            InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
+        """
+        n = whole_number("step", "n", n, least=1)
+        with self._condition:
+            if not self.running:
+                raise InputError("step", "runner", "is not running", "start it first")
+            if not self._paused:
+                raise InputError("step", "runner", "is not paused", "pause it first")
+            self._failure = None
+            request = _StepRequest(n)
+            # A future cancelled by the caller must not raise in the stepping thread.
+            request.answer.set_running_or_notify_cancel()
+            self._step_requests.append(request)
+            self._rouse()
+        return request.answer
+
+    def reset(self, *, time: bool = True, state: bool = True) -> None:
+        """Reset the world before the next step; aborts single steps.
+
+        Args:
+            time: As for ``World.reset``.
+            state: As for ``World.reset``.
+
+        Raises:
+            RuntimeError: As for ``change``.
+        """
+        self.break_off_single_steps()
+        self.change(lambda world: world.reset(time=time, state=state), anew=True)
+
+    def exchange(
+        self, world: World, settle: Callable[[World, World], None] | None = None, *, anew: bool = True
+    ) -> None:
+        """Replace the world before the next step; aborts single steps. Snapshots of the old world stay valid.
+
+        Args:
+            world: The other world; the runner owns it from now on.
+            settle: Called in the stepping thread with the old and the new world, to transfer state and to adapt users
+                of the world in that thread; it must be quick and not raise.
+            anew: As for ``change``.
+
+        Raises:
+            RuntimeError: As for ``change``; the old world stays.
+        """
+
+        def take(old: World) -> None:
+            if settle is not None:
+                settle(old, world)
+            self._enter(world)
+
+        self.break_off_single_steps()
+        self.change(take, anew=anew)
+
+    def change(self, action: Callable[[World], None], *, anew: bool = False) -> None:
+        """Change the world's state from outside before the next step, and wait for it.
+
+        Args:
+            action: Called with the world in the stepping thread, or in this one while the runner is stopped; it must be
+                quick and not raise.
+            anew: Whether a new epoch begins, in which earlier requests and permits are void.
+
+        Raises:
+            RuntimeError: The action was not completed, because the stepping thread failed, perhaps in ``action``
+                itself, or does not answer.
+        """
+        done = False
+
+        def act(world: World) -> None:
+            nonlocal done
+            action(world)
+            self._failure = None
+            if anew:
+                self._begin_epoch()
+            self._publish(0.0, 0)
+            # Notify after the listeners, which may be slow, so that waiting threads see their effects.
+            with self._condition:
+                done = True
+                self._condition.notify_all()
+
+        with self._condition:
+            self.submit(act)
+            self._condition.wait_for(lambda: done or not self.running, HANDSHAKE_TIMEOUT)
+            if not self.running:
+                self._empty_inbox()
+        if not done:
+            what = "has failed" if self._error is not None else f"did not answer in {HANDSHAKE_TIMEOUT:g} s"
+            raise RuntimeError(f"nothing was changed: the stepping thread {what}") from self._error
+
+    def _begin_epoch(self) -> None:
+        self._epoch += 1
+        self._permitted = 0
+        self._core.status[Status.EPOCH] = self._epoch
+
+    def permit(self, steps: int = 1) -> None:
+        """Allow the next ``steps`` steps in lock-step; replaces earlier permits."""
+        with self._condition:
+            self._permitted = steps
+            self._rouse()
+
+    def submit(self, action: Callable[[World], None]) -> None:
+        """Call ``action`` with the world in the stepping thread, before the next step or while paused.
+
+        Check commands first (``World.check_command``): an exception ends the run.
+        """
+        with self._condition:
+            self._inbox.put(action)
+            self._rouse()
+
+    # --- in the stepping thread
+
+    def _empty_inbox(self) -> None:
+        while True:
+            try:
+                action = self._inbox.get_nowait()
+            except queue.Empty:
+                return
+            action(self.world)
+
+    def _answer_step_requests(self) -> None:
+        """Complete the futures of finished or aborted requests, and of all requests after a failed step."""
+        while self._step_requests:
+            request = self._step_requests[0]
+            if self._failure is not None:
+                request.answer.set_exception(FloatingPointError(self._failure))
+            elif request.taken >= request.wanted:
+                request.answer.set_result(request.taken)
+            else:
+                break
+            self._step_requests.popleft()

@@ -1,0 +1,78 @@
+"""Data of smooth contact beside the model: the clouds of all geometries and the parameters of all pairs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.compilation import (
+    ConstFloat2D,
+    ConstFloat3D,
+    ConstInt2D,
+    Float1D,
+    Float2D,
+)
+from hydro_sim_core.contact.soft_distance.kernels import PairMemory, make_pair_memory
+
+
+class SoftPairs(NamedTuple):
+    """Clouds and parameters, by the model's geometries and pairs. All arrays are read-only.
+
+    Attributes:
+        planes: (G, 6, N) planes of every geometry in its frame: points, m, and normals; those of no pair have none.
+        counts: (G, 2) number of its planes, and of its points that may press: of a half space none.
+        areas: (G, N) area of every cell, m^2.
+        parameters: (P, NUM_PARAMETERS) of every pair, see ``soft_distance.kernels``.
+        stages: Evaluations of a step: 1 of Euler's method, 4 of Runge and Kutta's.
+    """
+
+    planes: ConstFloat3D
+    counts: ConstInt2D
+    areas: ConstFloat2D
+    parameters: ConstFloat2D
+    stages: int
+
+
+class SoftScratch(NamedTuple):
+    """Memory of steps under smooth contact.
+
+    Attributes:
+        pair: Memory of one pair.
+        R_BA: (3, 3) orientation of A in B of the present pair.
+        p_BA: (3,) origin of A in B, m.
+        twist: (6,) twist of B relative to A at the origin of B, in its axes.
+        wrench: (6,) wrench on B about its origin, in its axes.
+        no_jacobian: (0, 0).
+        y: (nq + nv,) coordinates and velocities at a stage.
+        slope: (nq + nv,) their time derivative.
+        change: (nq + nv,) weighted sum of the derivatives of all stages.
+        mean: (P, 9) mean over the stages of every pair's moment about the world's origin, force and normal force on B.
+    """
+
+    pair: PairMemory
+    R_BA: Float2D
+    p_BA: Float1D
+    twist: Float1D
+    wrench: Float1D
+    no_jacobian: Float2D
+    y: Float1D
+    slope: Float1D
+    change: Float1D
+    mean: Float2D
+
+
+def make_soft_scratch(soft: SoftPairs, size: int) -> SoftScratch:
+    """Memory for states of ``size`` coordinates and velocities."""
+    return SoftScratch(
+        pair=make_pair_memory(soft.planes.shape[2]),
+        R_BA=np.zeros((3, 3)),
+        p_BA=np.zeros(3),
+        twist=np.zeros(6),
+        wrench=np.zeros(6),
+        no_jacobian=np.zeros((0, 0)),
+        y=np.zeros(size),
+        slope=np.zeros(size),
+        change=np.zeros(size),
+        mean=np.zeros((len(soft.parameters), 9)),
+    )

@@ -1,0 +1,132 @@
+"""Clouds with a wanted number of points: where points lie on boxes and spheres, and what makes a cloud bad."""
+
+import numpy as np
+import pytest
+
+from hydro_sim_core import InputError, geometry
+from hydro_sim_core.contact.soft_distance import (
+    OrientedCloud,
+    check_cloud,
+    cloud_of_geometry,
+    cloud_of_mesh,
+    cloud_quality,
+)
+
+SIZE = np.array([0.2, 0.1, 0.06])
+BOX = geometry.box(*SIZE)
+RADIUS = 0.1
+SPHERE = geometry.sphere(RADIUS, resolution=0.015)
+
+
+@pytest.mark.parametrize("count", [26, 200])
+def test_points_of_a_box_lie_on_its_faces_half_a_cell_from_the_edges(count):
+    cloud = cloud_of_geometry(BOX, count)
+    assert cloud.points.shape == (count, 3)
+    share = np.abs(cloud.points) / (0.5 * SIZE)
+    axis = share.argmax(axis=1)
+    np.testing.assert_allclose(share.max(axis=1), 1.0, rtol=1e-12)
+    outward = np.zeros_like(cloud.points)
+    rows = np.arange(count)
+    outward[rows, axis] = np.sign(cloud.points[rows, axis])
+    np.testing.assert_allclose(cloud.normals, outward, atol=1e-12)
+    # The cells of a face tile it, and none reaches round an edge.
+    for k in range(3):
+        for sign in (-1.0, 1.0):
+            on_face = (axis == k) & (outward[:, k] == sign)
+            np.testing.assert_allclose(cloud.areas[on_face].sum(), np.delete(SIZE, k).prod(), rtol=1e-12)
+    to_edge = np.sort(0.5 * SIZE - np.abs(cloud.points), axis=1)[:, 1]
+    side = np.sqrt(cloud.areas)
+    assert to_edge.min() > 0.25 * side.mean()
+
+
+@pytest.mark.parametrize("count", [40, 300])
+def test_cells_of_a_sphere_are_alike_and_its_volume_is_kept(count):
+    quality = cloud_quality(cloud_of_geometry(SPHERE, count))
+    assert quality.problems == ()
+    assert quality.unevenness < 0.12
+    # The spacing of hexagonal cells is 1.07 times the side of a square of their area.
+    assert 0.7 < quality.crowding < 1.08
+    np.testing.assert_allclose(quality.volume, SPHERE.volume(), rtol=1.5 / count)
+
+
+def test_mesh_density_is_no_matter():
+    """A mesh that is fine on one half gets no more points there."""
+    fine = np.random.default_rng(3).uniform(-1.0, 1.0, (3000, 3))
+    fine[:, 2] = np.abs(fine[:, 2])
+    coarse = np.random.default_rng(4).uniform(-1.0, 1.0, (150, 3))
+    coarse[:, 2] = -np.abs(coarse[:, 2])
+    directions = np.concatenate([fine, coarse])
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    import scipy.spatial
+
+    hull = scipy.spatial.ConvexHull(directions)
+    triangles, corners = hull.simplices, directions[hull.simplices]
+    flipped = (
+        np.einsum(
+            "ij,ij->i", np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), corners[:, 0]
+        )
+        < 0
+    )
+    triangles[flipped] = triangles[flipped][:, ::-1]
+    cloud = cloud_of_mesh(directions, triangles, 100)
+    above = (cloud.points[:, 2] > 0.0).sum()
+    assert abs(above - 50) <= 4
+
+
+def test_a_thin_plate_keeps_its_two_sides():
+    plate = cloud_of_geometry(geometry.box(0.2, 0.2, 0.002), 100)
+    np.testing.assert_allclose(np.abs(plate.normals).max(axis=1), 1.0, rtol=1e-12)
+    assert "wrong sign" in " ".join(cloud_quality(plate).problems)
+    with pytest.raises(InputError, match="wrong sign"):
+        check_cloud(plate, "plate.stl")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (
+            lambda p, n, a: (np.vstack([p, p[:1] + 1e-5]), np.vstack([n, n[:1]]), np.append(a, a[0])),
+            "spacings apart",
+        ),
+        (lambda p, n, a: (p, -n, a), "inside out"),
+        (lambda p, n, a: (p[p[:, 2] < 0.02], n[p[:, 2] < 0.02], a[p[:, 2] < 0.02]), "open"),
+        (lambda p, n, a: (p, np.where(np.arange(len(p))[:, None] % 10 == 0, -n, n), a), "wrong sign"),
+    ],
+)
+def test_a_bad_cloud_is_reported(spoil, problem):
+    good = cloud_of_geometry(BOX, 200)
+    assert cloud_quality(good).problems == ()
+    check_cloud(good, "box")
+    bad = OrientedCloud(*spoil(good.points, good.normals, good.areas))
+    with pytest.raises(InputError, match=problem):
+        check_cloud(bad, "box")
+
+
+VERTICES, TRIANGLES = BOX.vertices, BOX.surface_triangles()
+
+
+@pytest.mark.parametrize(
+    ("make", "element", "problem"),
+    [
+        (lambda: cloud_of_mesh(VERTICES, TRIANGLES[1:], 50), "mesh", "open"),
+        (
+            lambda: cloud_of_mesh(VERTICES, np.vstack([TRIANGLES[:1, ::-1], TRIANGLES[1:]]), 50),
+            "mesh",
+            "oriented",
+        ),
+        (lambda: cloud_of_mesh(VERTICES, TRIANGLES[:, ::-1], 50), "mesh", "inside out"),
+        (lambda: cloud_of_mesh(VERTICES[:0], TRIANGLES[:0], 50), "mesh", "no triangles"),
+        (lambda: cloud_of_geometry(BOX, 3), "count", "3"),
+        (lambda: cloud_of_geometry(BOX, 5), "count", "6 regions"),
+        (lambda: cloud_of_geometry(BOX, 100_000), "count", "100000"),
+        (lambda: cloud_of_geometry(geometry.sphere(0.1, modulus=1e5, margin=1e-3), 50), "geometry", "margin"),
+        (lambda: OrientedCloud(np.eye(3), np.eye(3)), "points", "shape"),
+        (lambda: cloud_quality(OrientedCloud.half_space()), "cloud", "half space"),
+        (lambda: cloud_quality(OrientedCloud(np.eye(4, 3), np.eye(4, 3)[[0, 1, 2, 0]])), "cloud", "no areas"),
+    ],
+)
+def test_bad_input_is_named(make, element, problem):
+    with pytest.raises(InputError) as error:
+        make()
+    assert error.value.element == element
+    assert problem in error.value.problem

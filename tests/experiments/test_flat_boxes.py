@@ -1,0 +1,41 @@
+"""Boxes that lie, rock and land flat: quick forms agree with closed forms, and wrong moments are noticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from hydro_sim_core.experiments import off_centre_box, rocking
+from hydro_sim_core.experiments.flat_box import FlatBox
+from support.experiments.quick_forms import assert_quick_form_agrees
+
+
+@pytest.mark.heavy(2)
+@pytest.mark.parametrize("name", ["off_centre_box", "rocking", "flat_landing"])
+def test_the_quick_form_agrees(name, tmp_path):
+    assert_quick_form_agrees(name, tmp_path)
+
+
+def test_faces_at_their_centroids_are_noticed(monkeypatch):
+    """A third of the moment that resists a tilt is lost."""
+    rest = off_centre_box._rest
+    monkeypatch.setattr(off_centre_box, "_rest", lambda box, **solver: rest(box, parity="drake"))
+    report = off_centre_box.run((1e6,))
+    tilts = [c for c in report.comparisons if "mm off" in c.quantity]
+    assert len(tilts) == 3
+    assert all(c.measured > 1.4 * c.reference for c in tilts)
+    assert not any(c.agrees for c in tilts)
+
+
+def test_another_period_is_noticed(monkeypatch):
+    monkeypatch.setattr(rocking, "PERIODS", 4)
+    monkeypatch.setattr(rocking, "MASS", 1.001 * rocking.MASS)
+    report = rocking.run((1e7,))
+    assert [c.quantity for c in report.comparisons if not c.agrees] == ["period of bouncing, 1e+07 Pa"]
+
+
+def test_the_closed_form_by_hand():
+    """1 GPa over 40 mm on 0.2 x 0.15 m: 25 GN/m^3, second moment 5.625e-5 m^4, weight 23.544 N."""
+    box = FlatBox(1e9, 0.01)
+    assert box.depth == pytest.approx(23.544 / (2.5e10 * 0.03), rel=1e-12)
+    assert box.resistance == pytest.approx(2.5e10 * 5.625e-5 - 23.544 * 0.04, rel=1e-12)
+    assert box.tilt == pytest.approx(0.23544 / box.resistance, rel=1e-12)

@@ -1,0 +1,148 @@
+"""The C headers: what is committed is what the layout says, both languages compile it, and read what Python wrote."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hydro_sim_core.shared_memory import layout
+from hydro_sim_core.shared_memory.c_header import FILE, INCLUDE, constant, header_text, sections
+from hydro_sim_core.shared_memory.layout import Header
+from hydro_sim_core.shared_memory.segment import Segment
+from support.shared_memory.stand_in import StandIn, tables
+
+_WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-O2")
+_COMPILERS = {"c": ("gcc", "-std=c11"), "cpp": ("g++", "-std=c++17")}
+
+_PROGRAM = r"""
+#include <hydro_sim.h>
+#include <stdio.h>
+
+static void command(hydro_sim_controller *controller) {
+    hydro_sim_command(controller, 0, HYDRO_SIM_MODE_EFFORT | HYDRO_SIM_MODE_GAINS, 1, 2, 3, 4, 5, 6);
+    hydro_sim_send(controller);
+}
+
+int main(int argc, char **argv) {
+    hydro_sim sim;
+    hydro_sim_controller controller;
+    int64_t row;
+    const int result = hydro_sim_open(&sim, argv[argc - 1]);
+    if (result) {
+        puts(hydro_sim_text(result));
+        return 1;
+    }
+    printf("%.17g %d\n", hydro_sim_time_step(&sim), (int)hydro_sim_find_joint(&sim, "slider"));
+    printf("%d\n", (int)hydro_sim_find_joint(&sim, "slide"));
+    if (hydro_sim_take(&sim, &controller, "c", 2, 0)) return 2;
+    printf("%d %.17g\n", (int)controller.state[HYDRO_SIM_SLOT_SERIAL], hydro_sim_time(controller.state));
+    for (row = 0; row < hydro_sim_num_joints(&sim); ++row)
+        printf("%s %.17g %.17g %.17g %.17g\n", (const char *)hydro_sim_joint(&sim, row),
+               hydro_sim_real(hydro_sim_joint(&sim, row) + HYDRO_SIM_JOINT_UPPER),
+               hydro_sim_position(&sim, controller.state, row), hydro_sim_velocity(&sim, controller.state, row),
+               hydro_sim_effort(&sim, controller.state, row));
+    printf("%d\n", hydro_sim_copy(&sim, controller.state[HYDRO_SIM_SLOT_SERIAL] + 1, controller.state));
+    command(&controller);
+    hydro_sim_leave(&controller);
+    hydro_sim_close(&sim);
+    return 0;
+}
+"""
+
+
+def test_the_committed_header_is_what_the_layout_says() -> None:
+    assert FILE.read_text() == header_text(), "python -m hydro_sim_core.shared_memory.c_header writes it anew"
+
+
+def _compiled(folder: Path, text: str, suffix: str) -> Path:
+    compiler, standard = _COMPILERS[suffix]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    source, program = folder / f"program.{suffix}", folder / "program"
+    source.write_text(text)
+    command = [compiler, standard, *_WARNINGS, f"-I{INCLUDE}", str(source), "-o", str(program), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def test_all_constants_have_their_values(tmp_path) -> None:
+    wanted = {
+        constant(section, name): word.value for section in sections() for name, word in _members(section)
+    }
+    assert len(wanted) == sum(len(section.__members__) for section in sections())
+    wanted |= {
+        "HYDRO_SIM_MAGIC": layout.MAGIC,
+        "HYDRO_SIM_MAJOR": layout.MAJOR,
+        "HYDRO_SIM_MINOR": layout.MINOR,
+        "HYDRO_SIM_NAME_WORDS": layout.NAME_WORDS,
+        "HYDRO_SIM_NUM_BINS": layout.NUM_BINS,
+    }
+    lines = "\n".join(f'    printf("{name} %lld\\n", (long long){name});' for name in wanted)
+    program = _compiled(
+        tmp_path, f"#include <hydro_sim.h>\nint main(void) {{\n{lines}\n    return 0;\n}}\n", "c"
+    )
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+    assert dict(zip(said[::2], map(int, said[1::2]), strict=True)) == wanted
+
+
+def _members(section):
+    return section.__members__.items()
+
+
+@pytest.mark.parametrize("suffix", list(_COMPILERS))
+def test_a_program_reads_and_commands_what_python_does(tmp_path, suffix: str) -> None:
+    program = _compiled(tmp_path, _PROGRAM, suffix)
+    segment = Segment.make(f"test_c_{os.getpid()}", tables(), slots=4)
+    loop = StandIn(segment, 0.0)
+    loop.q, loop.v = np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, 2.0, 3.0, 4.0])
+    for _ in range(6):
+        loop._turn()
+    done = subprocess.run([program, segment.name], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    first, none, state, *joints, later = done.stdout.splitlines()
+    assert (first, none, later) == ("0.001 2", "-1", "0")
+    assert [float(word) for word in state.split()] == [6.0, loop.time]
+    for line, joint, q, v in zip(joints, tables().joints, loop.q, loop.v, strict=True):
+        name, *numbers = line.split()
+        assert name == joint.name
+        upper = joint.upper if math.isfinite(joint.upper) else math.inf
+        assert [float(number) for number in numbers] == [upper, q, v, 0.0]
+    loop._turn()
+    words = segment.memory.words
+    at = words[Header.AT_CHANNELS] + 2 * words[Header.CHANNEL_WORDS]
+    assert words[at + layout.Channel.SEQUENCE] == 2  # the empty set, and the one sent
+    assert segment.memory.text(at + layout.Channel.CLIENT_NAME, 4) == "c"
+    reals = loop.commands[0]
+    assert reals[[1, 2, 3, 4, 5, 7]].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert reals.view("q")[0] == layout.Mode.EFFORT | layout.Mode.GAINS
+    segment.retire()
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "said"),
+    [
+        (None, 0, "no simulation of this name runs; start it"),
+        (
+            Header.VERSION,
+            3 << 32,
+            "the layout is of another version; use simulator and header of one release",
+        ),
+        (Header.MAGIC, 0, "the file of this name is no segment of hydro-sim; remove it"),
+    ],
+)
+def test_what_cannot_be_opened(tmp_path, word: Header | None, value: int, said: str) -> None:
+    program = _compiled(tmp_path, _PROGRAM, "c")
+    segment = Segment.make(f"test_c_{os.getpid()}", tables(), slots=4)
+    if word is not None:
+        segment.memory.words[word] = value
+    name = segment.name if word is not None else "nobody"
+    done = subprocess.run([program, name], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (1, said)
+    segment.retire()

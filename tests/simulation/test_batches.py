@@ -1,0 +1,377 @@
+"""Batches: every world goes its own way, to the bits that it would have alone, and ends alone when it fails."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches import programs, side_by_side
+from hydro_sim_core.simulation.batches.memory import Placed, as_words
+from hydro_sim_core.simulation.batches.programs import CudaProgram, HostProgram
+from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
+from hydro_sim_core.simulation.stepping.model import State
+from hydro_sim_core.simulation.stepping.step import DONE, advance
+from hydro_sim_core.solvers.solve import solver_entry
+from support.simulation.made_scenes import box, free, make_scene, slider
+
+N = 5
+SCENE = make_scene(
+    free(box("brick", (0.1, 0.08, 0.06), 0.5, mu=0.4), xyz=(0.0, 0.0, 0.0299)),
+    environment=[{"name": "ground", "kind": "half_space"}],
+    solver={"integrator": "fixed"},
+)
+FAST, FROZEN = 3, 1
+
+
+class StepByStep:
+    """Program that steps each world of a memory by the entry point of single worlds."""
+
+    def __init__(self) -> None:
+        self.worlds: SideBySideWorlds | None = None
+        self.launches = 0
+
+    def run(self, memory: Placed, dt: float) -> None:
+        """Step all worlds as ``batches.stepping.advance_world`` does."""
+        self.launches += 1
+        rows, plan = memory.rows, memory.plan
+        for i in range(memory.n):
+            remaining = int(rows["order.until"][i, 0] - rows["machine.state.step"][i, 0])
+            if remaining <= 0 or rows["order.status"][i, 0] != DONE:
+                continue
+            machine = self.worlds.copy_of(i).machine
+            rows["order.status"][i] = advanced(machine, dt, remaining)
+            for name in State._fields:
+                rows[f"machine.state.{name}"][i] = getattr(machine.state, name)
+            lane = memory.lane_of(i)
+            for path, field in plan.fields.items():
+                if path.startswith("machine.scratch."):
+                    words = words_at(machine.scratch, path.split(".")[2:])
+                    lane[field.offset : field.offset + field.values.size] = words
+
+
+def advanced(machine: Any, dt: float, steps: int) -> int:
+    """One call of the compiled step, without the help that ``Machine.advance`` gives."""
+    return advance(machine.handle, machine.solve, dt, steps, False, False)
+
+
+def words_at(struct: Any, names: list[str]) -> np.ndarray:
+    """An array of a struct, as it lies in a lane."""
+    for name in names:
+        struct = getattr(struct, name)
+    return as_words(struct)
+
+
+def made_side_by_side(scene: Any = SCENE) -> hs.BatchWorld:
+    """A batch in the memory of a GPU, on the processor."""
+    batch = hs.BatchWorld(scene, N, "cpu")
+    program = StepByStep()
+    worlds = SideBySideWorlds(batch.world, N, 2, np, lambda plan: program, lambda array: array.ctypes.data)
+    program.worlds = worlds
+    batch._worlds = worlds
+    return batch
+
+
+MAKERS = {"cpu": lambda: hs.BatchWorld(SCENE, N, "cpu"), "side by side": made_side_by_side}
+
+
+@pytest.fixture(params=MAKERS)
+def batch(request: pytest.FixtureRequest) -> hs.BatchWorld:
+    """A batch whose worlds differ in friction, mass and speed."""
+    made = MAKERS[request.param]()
+    shares = np.linspace(0.5, 1.5, N)
+    made.parameters["friction"][...] *= shares[:, None]
+    made.parameters["mass"][...] *= shares[:, None]
+    v = np.zeros_like(made.v)
+    v[:, 3] = 0.5
+    made.set_state(np.array(made.q), v)
+    return made
+
+
+def test_each_world_has_the_bits_that_it_has_alone(batch):
+    alone = [batch.copy_of(i) for i in range(N)]
+    batch.step(1)
+    batch.step(40)
+    for i, world in enumerate(alone):
+        world.step(41)
+        assert np.array_equal(batch.q[i], world.q)
+        assert np.array_equal(batch.v[i], world.v)
+        told, own = batch.copy_of(i).contacts, world.contacts
+        assert [p.force_on_b.tolist() for p in told] == [p.force_on_b.tolist() for p in own] != []
+    assert batch.step_counts.tolist() == N * [41]
+    # They slide as far as friction lets each: the worlds differ.
+    assert np.all(np.diff(batch.q[:, 4]) < -1e-4)
+
+
+def test_parameters_are_those_of_the_steps(batch):
+    """Twice the mass presses twice as hard on the ground."""
+    batch.set_state(np.array(batch.q), np.zeros_like(batch.v))
+    batch.step(60)
+    forces = np.array([abs(batch.copy_of(i).contacts[0].force_on_b[2]) for i in range(N)])
+    assert forces == pytest.approx(0.5 * 9.81 * np.linspace(0.5, 1.5, N), rel=1e-4)
+
+
+def test_copies_keep_their_parameters(batch):
+    copy, untouched = batch.copy_of(1), batch.copy_of(1)
+    batch.parameters["friction"][1] = 0.0
+    batch.step(5)
+    for world in (copy, untouched):
+        world.step(5)
+    assert np.array_equal(copy.q, untouched.q)
+    assert batch.q[1, 4] > copy.q[4] + 1e-5
+
+
+def test_a_fast_world_is_taken_in_pieces_and_a_failing_one_is_frozen(batch):
+    q, v = np.array(batch.q), np.array(batch.v)
+    q[FAST, 6] = 0.05
+    v[FAST, 5] = -60.0
+    v[FROZEN, :3] = 1e200
+    batch.set_state(q, v)
+    alone = [batch.copy_of(i) for i in range(N)]
+    batch.step(10)
+    assert list(batch.failures) == [FROZEN]
+    assert "overflows" in batch.failures[FROZEN]
+    assert np.array_equal(batch.q[FROZEN], q[FROZEN])
+    for i in set(range(N)) - {FROZEN}:
+        alone[i].step(10)
+        assert np.array_equal(batch.q[i], alone[i].q), i
+    assert alone[FAST].diagnostics()["fast_steps"] > 0
+    batch.reset([FROZEN])
+    assert not batch.failures
+    batch.step(2)
+    assert batch.step_counts.tolist() == [12 if i != FROZEN else 2 for i in range(N)]
+
+
+def test_saved_worlds_go_on_to_the_same_bits(batch):
+    batch.step(7)
+    saved = batch.save(2)
+    batch.step(20)
+    then = np.array(batch.q[2])
+    batch.load(2, saved)
+    assert batch.step_counts.tolist() == [27, 27, 7, 27, 27]
+    batch.step(20)
+    assert np.array_equal(batch.q[2], then)
+
+
+def test_wrenches_act_on_their_world_alone(batch):
+    q, v = np.array(batch.q), np.zeros_like(batch.v)
+    batch.set_state(q, v)
+    wrench = np.zeros((N, 6))
+    wrench[4, 3] = 50.0
+    batch.apply_wrench(batch.world.frame_names[-1], wrench)
+    batch.step(5)
+    assert batch.v[4, 3] > 0.1
+    assert np.all(np.abs(batch.v[:4, 3]) < 1e-6)
+
+
+def test_memory_grows_when_many_worlds_find_more_faces(monkeypatch):
+    """The same bits, whoever takes the steps: the processor for a few worlds, a larger memory for many."""
+    monkeypatch.setattr(side_by_side, "_faces_of_a_step", lambda world: 0)
+    monkeypatch.setattr(side_by_side, "LEAST_FACES", 1)
+    expected = hs.BatchWorld(SCENE, N, "cpu")
+    expected.step(5)
+    for few in (1, 10**9):
+        monkeypatch.setattr(side_by_side, "FEW", few)
+        grown = made_side_by_side()
+        before = grown._worlds._faces
+        grown.step(5)
+        assert np.array_equal(grown.q, expected.q)
+        assert (grown._worlds._faces > before) == (few > 1)
+
+
+def test_scripts_command_all_worlds_and_refuse_other_times():
+    rail = {"robot": slider(), "base": "fixed"}
+    scene = make_scene(
+        rail,
+        actuators=[{"joints": ["rail_joint"], "mode": "velocity", "kd": 100.0}],
+        commands=[{"joint": "rail_joint", "signal": {"square": {"high": 1.0, "low": -1.0, "period": 0.008}}}],
+        solver={"integrator": "fixed"},
+    )
+    batch, alone = made_side_by_side(scene), hs.World(scene)
+    batch.step(13)
+    alone.step(13)
+    assert np.array_equal(batch.q, np.repeat(alone.q[None], N, axis=0))
+    with pytest.raises(InputError, match="scripts commands"):
+        batch.reset([1])
+    batch.reset()
+    batch.step(13)
+    assert np.array_equal(batch.q[3], alone.q)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: hs.BatchWorld(SCENE, 0), "BatchWorld: n: 0 is too small"),
+        (lambda: hs.BatchWorld(SCENE, 2, "gpu"), "give one of cpu, cuda, auto"),
+        (lambda: hs.BatchWorld("drop_box", 2), "is no scene"),
+        (lambda: hs.BatchWorld(SCENE, 2, "cpu").reset([2]), "give numbers below 2"),
+        (lambda: hs.BatchWorld(SCENE, 2, "cpu").copy_of(-1), "give numbers below 2"),
+        (lambda: hs.BatchWorld(SCENE, 2, "cpu").set_state(np.zeros((2, 7)), np.zeros((1, 6))), "give (2, 6)"),
+        (lambda: hs.BatchWorld(SCENE, 2, "cpu").set_state(np.full((2, 7), np.nan), np.zeros((2, 6))), "NaN"),
+        (lambda: hs.BatchWorld(SCENE, 2, "cpu").step(-1), "step: n"),
+        (lambda: hs.BatchWorld(SCENE, 2, "cpu").apply_wrench("wing", np.zeros((2, 6))), "wing"),
+    ],
+)
+def test_wrong_input_is_told(ask, told):
+    with pytest.raises(InputError) as caught:
+        ask()
+    assert told in str(caught.value)
+
+
+def test_scenes_that_a_gpu_does_not_step_are_refused():
+    other = make_scene(free(box("brick", (0.1, 0.1, 0.1), 1.0)), solver={"accuracy": 1e-5})
+    with pytest.raises(InputError, match="does not run on a GPU; give backend='cpu'"):
+        hs.BatchWorld(other, 2, "cuda")
+
+
+def test_auto_runs_them_on_the_processor(monkeypatch):
+    gpu = SimpleNamespace(cuda=SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=lambda: 1)))
+    monkeypatch.setitem(sys.modules, "cupy", gpu)
+    other = make_scene(free(box("brick", (0.1, 0.1, 0.1), 1.0)), solver={"accuracy": 1e-5})
+    assert hs.BatchWorld(other, 2).backend == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, "finds no GPU"), (-1, "finds no usable GPU \\(driver too old\\)")]
+)
+def test_gpus_that_cannot_be_used_are_told(monkeypatch, count, told):
+    class CUDARuntimeError(RuntimeError):
+        pass
+
+    def count_devices() -> int:
+        if count < 0:
+            raise CUDARuntimeError("driver too old")
+        return count
+
+    runtime = SimpleNamespace(getDeviceCount=count_devices, CUDARuntimeError=CUDARuntimeError)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
+    with pytest.raises(InputError, match=f"{told}; give backend='cpu'"):
+        hs.BatchWorld(SCENE, 2, "cuda")
+    assert hs.BatchWorld(SCENE, 2).backend == "cpu"
+
+
+def test_without_cupy_the_processor_is_taken(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert hs.BatchWorld(SCENE, 2).backend == "cpu"
+    with pytest.raises(
+        InputError, match=r"needs CuPy, which is not installed; install hydro-sim-core\[gpu\]"
+    ):
+        hs.BatchWorld(SCENE, 2, "cuda")
+
+
+class FullGpu:
+    """What a GPU with a gigabyte of free memory says."""
+
+    class cuda:
+        class runtime:
+            @staticmethod
+            def memGetInfo() -> tuple[int, int]:
+                return 10**9, 2 * 10**9
+
+    @staticmethod
+    def get_default_memory_pool() -> Any:
+        return type("Pool", (), {"free_bytes": staticmethod(lambda: 0)})
+
+
+def test_too_many_worlds_are_refused_with_the_number_that_fit():
+    world = hs.World(SCENE)
+    with pytest.raises(
+        InputError, match=r"needs .* GB where the GPU has 1.0 GB free; give at most \d+"
+    ) as caught:
+        SideBySideWorlds(world, 10**6, 16, FullGpu, lambda plan: None, lambda array: 0)
+    most = int(caught.value.mend.split()[-1])
+    assert 0 < most < 10**6
+    assert most % 16 == 0
+
+
+@pytest.mark.long
+def test_the_program_for_a_gpu_has_the_bits_of_single_worlds(monkeypatch):
+    """The code that becomes PTX, compiled for this processor instead: compiling takes minutes."""
+    from hydro_sim_core.compilation import ptx
+    from hydro_sim_core.compilation.targets import Target
+    from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
+
+    batch = hs.BatchWorld(SCENE, N, "cpu")
+    code = ptx.translated(advance_world, solver_entry("newton", "lagged"), WorldData, MEMORY)
+
+    def program_for(plan: Any) -> HostProgram:
+        structs = (plan.words, plan.structs)
+        return HostProgram(ptx.object_code(code, structs, plan.lanes, Target("generic", "")))
+
+    batch._worlds = SideBySideWorlds(batch.world, N, 2, np, program_for, lambda array: array.ctypes.data)
+    v = np.zeros_like(batch.v)
+    v[:, 3] = np.linspace(0.1, 0.5, N)
+    batch.set_state(np.array(batch.q), v)
+    alone = [batch.copy_of(i) for i in range(N)]
+    batch.step(100)
+    for i, world in enumerate(alone):
+        world.step(100)
+        assert np.array_equal(batch.q[i], world.q)
+        assert np.array_equal(batch.v[i], world.v)
+
+
+class RecordedGpu:
+    """CuPy's part in launches: what is loaded, copied and launched."""
+
+    def __init__(self) -> None:
+        self.copies: list[int] = []
+        self.launches: list[tuple[Any, ...]] = []
+        recorded = self
+
+        class Runtime:
+            memcpyHostToDevice = 1
+
+            @staticmethod
+            def memcpy(target: int, source: int, size: int, kind: int) -> None:
+                recorded.copies.append(size)
+
+        class RawModule:
+            def __init__(self, path: str) -> None:
+                assert Path(path).read_bytes() == b"code"
+
+            def get_function(self, name: str) -> Any:
+                return lambda *how: recorded.launches.append(how)
+
+            def get_global(self, name: str) -> Any:
+                return SimpleNamespace(ptr=0)
+
+        self.RawModule = RawModule
+        self.cuda = SimpleNamespace(runtime=Runtime)
+
+
+@pytest.mark.parametrize(("n", "blocks"), [(1, 1), (32, 1), (33, 2), (8192, 256)])
+def test_every_world_gets_a_thread_and_places_are_copied_once(n, blocks):
+    """16 worlds a warp, two warps a block; a copy a step would wait for the GPU."""
+    gpu = RecordedGpu()
+    program = CudaProgram(gpu, b"code", 16)
+    memory = SimpleNamespace(n=n, places=np.zeros(5, dtype=np.int64))
+    for _ in range(3):
+        program.run(memory, 0.001)
+    assert gpu.copies == [40]
+    assert gpu.launches == 3 * [((blocks,), (64,), (0.001,))]
+
+
+def test_programs_are_kept_for_their_scene(monkeypatch, tmp_path):
+    """Compiled once for a scene; again for another room for faces, another processor, another solver."""
+    monkeypatch.setenv("HYDRO_SIM_CACHE_DIR", str(tmp_path))
+    made = []
+
+    def compiled(plan: Any, solve: Any, processor: str, threads: int) -> bytes:
+        made.append(processor)
+        return f"{len(made)}".encode()
+
+    monkeypatch.setattr(programs, "compiled", compiled)
+    batch, solve = made_side_by_side(), solver_entry("newton", "lagged")
+    plan = batch._worlds._memory.plan
+    assert [programs.stored_ptx(plan, solve, "sm_90") for _ in range(3)] == [b"1", b"1", b"1"]
+    assert programs.stored_ptx(plan, solve, "sm_80") == b"2"
+    assert programs.stored_ptx(plan, solver_entry("pgs", "lagged"), "sm_90") == b"3"
+    batch._worlds._faces *= 2
+    assert programs.stored_ptx(batch._worlds._placed().plan, solve, "sm_90") == b"4"
+    assert programs.stored_ptx(made_side_by_side()._worlds._memory.plan, solve, "sm_90") == b"1"

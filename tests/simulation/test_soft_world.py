@@ -1,0 +1,197 @@
+"""A World with ``solver: {model: soft}`` against the array form, closed forms and its own copies."""
+
+import pickle
+
+import numpy as np
+import pytest
+import yaml
+
+from hydro_sim_core import InputError, load_scene
+from hydro_sim_core.contact.laws import SOFT_MINIMUM
+from hydro_sim_core.drawing.focus import Focus
+from hydro_sim_core.simulation.soft import soft_system
+
+BOX = """<robot name="box"><link name="box"><inertial><mass value="0.2"/>
+<inertia ixx="0.0005" iyy="0.0008" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.2 0.15 0.08"/></geometry></collision></link></robot>"""
+ARM = """<robot name="arm"><link name="base"/><link name="rod"><inertial><origin xyz="0 0 0.15"/><mass value="0.5"/>
+<inertia ixx="0.004" iyy="0.004" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision name="tip"><origin xyz="0 0 0.3"/><geometry><sphere radius="0.03"/></geometry></collision></link>
+<joint name="swing" type="revolute"><parent link="base"/><child link="rod"/><origin xyz="-0.25 0 0.3" rpy="0 2.6 0"/>
+<axis xyz="0 1 0"/><dynamics damping="0.01"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint></robot>"""
+WEIGHT = 0.2 * 9.81
+SOFT = {"points": 24, "stiffness": 5e3}
+
+
+@pytest.fixture
+def scene(tmp_path):
+    """Write a scene with a box on the ground, and the arm beside it if asked for; return its path."""
+
+    def write(arm=False, solver=None, **changes):
+        (tmp_path / "box.urdf").write_text(BOX)
+        (tmp_path / "arm.urdf").write_text(ARM)
+        models = [{"name": "box", "urdf": "box.urdf", "base": "floating", "pose": {"xyz": [0, 0, 0.041]}}]
+        if arm:
+            models.append({"name": "arm", "urdf": "arm.urdf"})
+        content = {
+            "name": "soft",
+            "time_step": 0.001,
+            "models": models,
+            "environment": [{"name": "ground", "shape": {"half_space": {}}}],
+            "solver": solver or {"model": "soft", "soft": SOFT},
+            **changes,
+        }
+        path = tmp_path / "scene.yaml"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("scheme", ["euler", "rk4"])
+def test_steps_are_those_of_the_array_form(scene, scheme):
+    solver = {"model": "soft", "soft": {**SOFT, "scheme": scheme}}
+    world = load_scene(scene(arm=True, solver=solver))
+    system = soft_system(world)
+    assert len(system.pairs) == 3
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        q, v = world.q, rng.standard_normal(len(world.v))
+        q[:7] += 0.02 * rng.standard_normal(7)
+        q[:4] /= np.linalg.norm(q[:4])
+        world.set_state(q, v)
+        world.step()
+        expected = system.step(q, v, np.zeros(len(v)), world.time_step, scheme)
+        assert np.abs(world.v - v).max() > 0.01
+        np.testing.assert_allclose(world.q, expected[0], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(world.v, expected[1], rtol=1e-12, atol=1e-12 * np.abs(world.v).max())
+
+
+def test_a_box_rests_on_the_softplus_spring(scene):
+    world = load_scene(scene())
+    world.step(600)
+    (contact,) = world.contacts
+    assert contact.law == SOFT_MINIMUM
+    assert (contact.name_a, contact.name_b) in (("box", "ground"), ("ground", "box"))
+    sign = 1.0 if contact.name_b == "box" else -1.0
+    np.testing.assert_allclose(sign * contact.force_on_b, [0.0, 0.0, WEIGHT], atol=1e-4)
+    gap, factor = world.q[6] - 0.04, 1.0 + 0.1**2 / 24
+    np.testing.assert_allclose(5e3 * factor * 1e-3 * np.log1p(np.exp(-gap / 1e-3)), WEIGHT, rtol=1e-4)
+    # Cells of the bottom, with their shares of the force.
+    np.testing.assert_allclose(contact.centroids[:, 2], gap, atol=5e-5)
+    np.testing.assert_allclose(np.abs(contact.normals[:, 2]), 1.0, atol=1e-6)
+    np.testing.assert_allclose(contact.area, 0.2 * 0.15, rtol=1e-6)
+    np.testing.assert_allclose(contact.areas @ contact.pressures, WEIGHT, rtol=1e-3)
+
+
+def test_wrenches_balance_momentum(scene):
+    """The mean wrenches of a step are what changes the momentum, also in the four stages of Runge and Kutta."""
+    world = load_scene(scene())
+    world.set_state([1.0, 0.01, 0.02, 0.0, 0.0, 0.0, 0.0405], [0.1, 0.2, 0.3, 0.1, -0.1, -0.3])
+    before = world.v
+    world.step()
+    (contact,) = world.contacts
+    sign = 1.0 if contact.name_b == "box" else -1.0
+    change = 0.2 * (world.v - before)[3:]
+    expected = 1e-3 * (sign * contact.force_on_b - [0.0, 0.0, WEIGHT])
+    assert np.linalg.norm(change) > 1e-4
+    np.testing.assert_allclose(change, expected, atol=1e-12)
+
+
+def test_it_presses_before_it_touches_and_is_told_no_contact_beyond_reach(scene):
+    world = load_scene(scene())
+    world.set_state([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.045], np.zeros(6))
+    world.step()
+    assert 0.0 < np.linalg.norm(world.contacts[0].force_on_b) < 0.2
+    world.set_state([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1], np.zeros(6))
+    world.step()
+    assert world.contacts == []
+
+
+def test_copies_and_pickles_go_on_alike(scene):
+    world = load_scene(scene(arm=True))
+    world.step(30)
+    others = [world.copy(), pickle.loads(pickle.dumps(world))]
+    for _ in range(20):
+        world.step()
+    for other in others:
+        other.step(20)
+        np.testing.assert_array_equal(other.q, world.q)
+        np.testing.assert_array_equal(other.v, world.v)
+
+
+def test_pairs_have_parameters_of_their_own(scene):
+    own = {"links": ["rod", "box"], "stiffness": 800.0, "epsilon1": 3e-4}
+    world = load_scene(scene(arm=True, solver={"model": "soft", "soft": {**SOFT, "pairs": [own]}}))
+    found = {
+        frozenset(world.built.colliders[i].link for i in pair): parameters
+        for pair, parameters in zip(world.built.model.pairs, world.soft_pairs.parameters, strict=True)
+    }
+    assert found[frozenset(("rod", "box"))][[0, 4]].tolist() == [800.0, 3e-4]
+    assert found[frozenset(("ground", "box"))][0] == 5e3
+
+
+def test_drives_and_loads_act(scene):
+    world = load_scene(scene(arm=True, actuators=[{"joints": ["swing"], "mode": "effort"}]))
+    world.set_state([1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.2, 0.0], np.zeros(7))
+    still = world.copy()
+    world.set_command([0.5], "effort", ["swing"])
+    world.apply_wrench("box", [0.0, 0.0, 0.0, 0.0, 0.5, 0.0])
+    world.step(5)
+    still.step(5)
+    change = world.v - still.v
+    np.testing.assert_allclose(change[4], 0.5 / 0.2 * 5e-3, rtol=1e-6)
+    inertia = 0.004 + 0.5 * 0.15**2
+    np.testing.assert_allclose(change[6], 0.5 / inertia * 5e-3, rtol=1e-2)
+
+
+def test_markers_show_weights(scene):
+    from hydro_sim_core.drawing.pressure_scale import PressureScale
+    from hydro_sim_core.messages.contact_markers import ContactMarkers
+
+    world = load_scene(scene())
+    world.set_state([1.0, 0.0, 0.02, 0.0, 0.0, 0.0, 0.043], np.zeros(6))
+    world.step()
+    (contact,) = world.contacts
+    markers = ContactMarkers(PressureScale(1e4), "world", Focus(np.zeros(3), 0.3))
+    marker = markers._weight_marker("box on ground", [contact])
+    alpha = marker.colours[: contact.num_faces, 3]
+    shares = contact.areas * contact.pressures
+    np.testing.assert_allclose(alpha, shares / shares.max(), rtol=1e-6)
+    assert alpha.min() < 0.5  # tilted, so that one side presses more
+    assert (marker.colours[contact.num_faces :, 3] == 0.0).all()
+    assert b"weights/" in markers.encode([contact], (0, 0))
+
+
+@pytest.mark.parametrize(
+    ("solver", "words"),
+    [
+        ({"model": "soft", "soft": {"points": 3}}, "points"),
+        ({"model": "soft", "soft": {"epsilon1": 0.0}}, "epsilon1"),
+        ({"model": "soft", "soft": {"epsilon2": -1.0}}, "epsilon2"),
+        ({"model": "soft", "soft": {"damping_blend": 1.0}}, "damping_blend"),
+        ({"model": "soft", "stiction_speed": 1e-3}, "stiction_velocity"),
+        ({"model": "soft", "accuracy": 1e-4}, "accuracy"),
+        ({"soft": {"points": 30}}, "soft does nothing with integrator fixed"),
+        ({"model": "soft", "soft": {"pairs": [{"links": ["box", "nothing"]}]}}, "'nothing' is no link"),
+        ({"model": "soft", "soft": {"points": 5}}, "6 regions"),
+    ],
+)
+def test_bad_settings_are_named(scene, solver, words):
+    with pytest.raises(InputError) as error:
+        load_scene(scene(solver=solver))
+    assert words in str(error.value)
+
+
+def test_an_overflow_stops_at_the_last_good_step(scene):
+    world = load_scene(scene(solver={"model": "soft", "soft": {**SOFT, "stiffness": 1e12}}))
+    world.set_state([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.03], np.zeros(6))
+    with pytest.raises(FloatingPointError, match=r"lower solver\.soft\.stiffness"):
+        world.step(2000)
+    assert np.isfinite(world.q).all()
+    assert np.isfinite(world.v).all()
+
+
+def test_the_array_form_of_another_world_is_refused(scene):
+    with pytest.raises(InputError, match="is not soft"):
+        soft_system(load_scene(scene(solver={"model": "lagged"})))
