@@ -103,6 +103,10 @@ class Query:
         """The same in lanes with the pairs of the last call."""
         return self._rows(2, in_lanes(self.geometries, 0, *parts(X_BA), self._scratch[2], self._faces[2]))
 
+    def walks_begun(self) -> int:
+        """How often ``again`` has begun a walk."""
+        return int(self._scratch[2].generation[0])
+
     def polygons(self, X_BA: np.ndarray) -> FaceBuffer:
         """The faces of ``fresh`` with polygons."""
         found = self.fresh(X_BA)
@@ -220,7 +224,28 @@ def test_flush_bodies_are_left_to_one_pair_after_another() -> None:
     query = Query(ball, ball)
     assert query.fresh(X_BA) is None
     assert query.again(X_BA) is None
+    walks = query.walks_begun()
+    assert query.again(X_BA) is None
+    assert query.walks_begun() == walks  # the place of the doubt was looked at first
     scratch, faces = make_query_scratch(query.geometries, CAPACITY), make_face_buffer(CAPACITY)
     count = by_query(query.geometries, 0, 1, *parts(X_BA), scratch, faces, 0)
     assert count > 10
     assert faces.data[:, :count].T.tobytes() == query.one_by_one(X_BA).tobytes()
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-12, 1e-7, 1e-4])
+def test_doubt_that_is_kept_changes_no_bit(step: float) -> None:
+    """Flush bodies that part and meet again: what was in doubt is looked at first, and only then."""
+    ball = hs.geometry.sphere(0.1, resolution=0.03, modulus=1e5)
+    flush = pose([0.0, 0.0, 0.17], Rotation.from_rotvec([np.pi, 0.0, 0.0]).as_matrix())
+    query, rng, in_doubt = Query(ball, ball), np.random.default_rng(7), 0
+    for k in range(24):
+        X_BA = flush.copy()
+        X_BA[:3, 3] += step * rng.standard_normal(3) * (k % 4 != 0)
+        again, fresh = query.again(X_BA), query.fresh(X_BA)
+        assert (again is None) == (fresh is None)
+        in_doubt += fresh is None
+        if again is not None and fresh is not None:
+            assert again.tobytes() == fresh.tobytes()
+    assert in_doubt >= 6
+

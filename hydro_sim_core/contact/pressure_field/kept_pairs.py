@@ -30,6 +30,9 @@ WRITTEN, FIRST, FOUND, FIRST_CANDIDATE, CANDIDATES = range(5)
 #: Entries of a row of ``KeptPairs.poses``: pose of A in B at the last query, rotation by rows, then origin; the same
 #: when the trees were asked; the skin, m.
 LAST, ASKED, SKIN = 0, 12, 24
+#: Entries of a row of ``KeptPairs.doubts``: pass in which it was written; elements of A and B of a pair with a polygon;
+#: those of the pair behind one of its edges that has none, or ``NOTHING_KEPT`` where the polygon itself was doubtful.
+NOTED, HAS_POLYGON, HAS_NONE = 0, 1, 3
 
 #: Row of a pair of which nothing is kept.
 NOTHING_KEPT = -1
@@ -46,6 +49,7 @@ class KeptPairs(NamedTuple):
         now: (3,) see ``PASS``.
         spans: (P, 5) of each pair of geometries, see ``WRITTEN``.
         poses: (P, 25) of each pair of geometries, see ``LAST``.
+        doubts: (P, 5) why round-off decided about each pair of geometries, see ``NOTED``.
         found: (2, n, 3) pools of pairs with polygons: element of A, element of B, word (see ``lanes``).
         candidates: (2, n, 2) pools of candidates.
         vanished: (n, 3) pairs that have no polygon any more, with their last word.
@@ -57,6 +61,7 @@ class KeptPairs(NamedTuple):
     now: Int1D
     spans: Int2D
     poses: Float2D
+    doubts: Int2D
     found: Int3D
     candidates: Int3D
     vanished: Int2D
@@ -71,6 +76,7 @@ def make_kept_pairs(num_pairs: int, size: int) -> KeptPairs:
         now=np.zeros(3, dtype=np.int64),
         spans=np.full((num_pairs + 1, 5), -9, dtype=np.int64),
         poses=np.zeros((num_pairs + 1, 25)),
+        doubts=np.full((num_pairs + 1, 5), -9, dtype=np.int64),
         found=np.zeros((2, size, 3), dtype=np.int64),
         candidates=np.zeros((2, size, 2), dtype=np.int64),
         vanished=np.zeros((size, 3), dtype=np.int64),

@@ -36,6 +36,7 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     FIRST_CANDIDATE,
     FOUND,
     LAST,
+    NOTHING_KEPT,
     NUM_CANDIDATES,
     NUM_FOUND,
     PASS,
@@ -48,9 +49,16 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     write_pose,
 )
 from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane, is_beyond
+from hydro_sim_core.contact.pressure_field.lane_doubts import (
+    is_still_in_doubt,
+    is_torn,
+    note_doubt,
+    note_tear,
+)
 from hydro_sim_core.contact.pressure_field.lanes import (
     CROSSES_ZERO,
     DOUBTFUL,
+    EDGES,
     FACE,
     IS_FACE,
     LANES,
@@ -66,15 +74,12 @@ from hydro_sim_core.contact.pressure_field.walk import (
     face_of_pair,
     must_try_all,
     opposed,
-    pair_behind,
     push_pair_behind,
     push_pairs_at_next_peak,
 )
 
 #: Results of a walk that met a doubtful pair, and of one without enough memory.
 IN_DOUBT, NO_ROOM = -1, -2
-#: Bits of a word that are those of edges.
-_EDGES = (1 << NUM_LINES) - 1
 
 
 @kernel(inline=True)
@@ -163,31 +168,6 @@ def _keep(kept, pair, num_found, num_candidates, R_BA, p_BA):
 
 
 @kernel(inline=True)
-def _is_torn(geometries, found, num_vanished, scratch):
-    """Whether a pair still has an edge towards one that has no polygon any more.
-
-    Reads scratch.kept: vanished.
-    """
-    for k in range(num_vanished):
-        gone = scratch.kept.vanished[k]
-        for face in range(NUM_LINES):
-            if gone[2] & 1 << face == 0:
-                continue
-            next_a, next_b = pair_behind(geometries, gone[0], gone[1], face)
-            if next_a < 0 or next_b < 0:
-                continue
-            entry_there = entry_of(scratch, next_a, next_b)
-            if entry_there < 0:
-                continue
-            for back in range(NUM_LINES):
-                if found[entry_there, 2] & 1 << back:
-                    back_a, back_b = pair_behind(geometries, next_a, next_b, back)
-                    if back_a == gone[0] and back_b == gone[1]:
-                        return True
-    return False
-
-
-@kernel(inline=True)
 def _append_parted(geometries, a, b, R_BA, p_BA, tie, num, found, scratch, faces, count):
     """Append the faces that the line of zero pressure parts, in order; return the new count.
 
@@ -260,7 +240,7 @@ def _fill_block(geometries, a, b, R_BA, p_BA, tie, known, candidates, cursors, n
     lane = 0
     while lane < LANES and known_at < known.shape[0]:
         old = known[known_at]
-        fill_lane(geometries, old[0], old[1], NO_SLOT, old[2] & _EDGES, on_half_space, scratch, lane)
+        fill_lane(geometries, old[0], old[1], NO_SLOT, old[2] & EDGES, on_half_space, scratch, lane)
         known_at += 1
         lane += 1
     while lane < LANES and num_pending > 0:
@@ -295,11 +275,12 @@ def _note_vanished(kept, num_vanished, here):
 
 
 @kernel(inline=True)
-def _use_block(geometries, num_lanes, count, found, faces, tally, num_pending, scratch):
+def _use_block(geometries, pair, num_lanes, count, found, faces, tally, num_pending, scratch):
     """List the polygons of a block and add the pairs behind their new edges.
 
     Args:
         geometries: ``GeometrySet``.
+        pair: Row of the pair of geometries in what is kept.
         num_lanes: Number of filled lanes.
         count: First column for polygons in ``faces``.
         found: (n, 3) the list.
@@ -320,9 +301,10 @@ def _use_block(geometries, num_lanes, count, found, faces, tally, num_pending, s
         if is_full(scratch, num_pending) or num_found == room:
             return NO_ROOM, tally, num_pending
         word, here = int(w[WORD * LANES + lane]), scratch.in_lanes[lane]
-        edges = word & _EDGES
+        edges = word & EDGES
         if edges == 0:
             if here[2] != NO_SLOT:
+                note_tear(geometries, pair, here[0], here[1], EDGES, found, scratch)
                 return IN_DOUBT, tally, num_pending
             if here[3] != 0:
                 num_vanished = _note_vanished(scratch.kept, num_vanished, here)
@@ -330,6 +312,7 @@ def _use_block(geometries, num_lanes, count, found, faces, tally, num_pending, s
         if not mark_found(scratch, here[0], here[1], here[2], num_found):
             continue
         if word & DOUBTFUL:
+            note_doubt(scratch.kept, pair, here[0], here[1], NOTHING_KEPT, NOTHING_KEPT)
             return IN_DOUBT, tally, num_pending
         for row in range(NUM_ROWS):
             faces.data[row, count + num_found] = w[(FACE + row) * LANES + lane]
@@ -370,7 +353,7 @@ def _finish(
     Writes faces: data; scratch: report.
     """
     num_found, num_sorted, num_vanished = tally
-    if _is_torn(geometries, found, num_vanished, scratch):
+    if is_torn(geometries, pair, found, num_vanished, scratch):
         return IN_DOUBT
     if num_found == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
         scratch.report[OVERLAPS] = 1.0
@@ -412,6 +395,8 @@ def walk_in_lanes(
     """
     kept, tie = scratch.kept, tie_distance(geometries, a, b, p_BA)
     pair = pair if pair >= 0 else kept.spans.shape[0] - 1
+    if is_still_in_doubt(geometries, a, b, pair, R_BA, p_BA, scratch):
+        return IN_DOUBT
     region, other_rim, has_margin, _ = begin_walk(geometries, a, b, tie, scratch)
     num_candidates = _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch)
     if num_candidates < 0:
@@ -426,7 +411,7 @@ def walk_in_lanes(
         if num_lanes > 0:
             cut_block(geometries, a, b, R_BA, p_BA, scratch.block)
             status, tally, num_pending = _use_block(
-                geometries, num_lanes, count, found, faces, tally, num_pending, scratch
+                geometries, pair, num_lanes, count, found, faces, tally, num_pending, scratch
             )
             if status != 0:
                 return status

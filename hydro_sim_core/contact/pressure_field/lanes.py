@@ -50,6 +50,8 @@ FACE = LINES + NUM_LINES * LINE_ROWS
 WORD = FACE + NUM_ROWS
 BLOCK_ROWS = WORD + 1
 
+#: Bits of a word that are those of edges.
+EDGES = (1 << NUM_LINES) - 1
 #: Bits of a word beyond those of the edges. The last one: the pressure on the polygon has both signs.
 IS_FACE, DOUBTFUL, CROSSES_ZERO = 256, 512, 1024
 
