@@ -248,4 +248,3 @@ def test_doubt_that_is_kept_changes_no_bit(step: float) -> None:
         if again is not None and fresh is not None:
             assert again.tobytes() == fresh.tobytes()
     assert in_doubt >= 6
-

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float1D, Float2D, Int1D, Int2D, Int3D, kernel
+from hydro_sim_core.compilation import Float2D, Int1D, Int2D, Int3D, kernel
 from hydro_sim_core.contact.pressure_field.boxes import extent
+from hydro_sim_core.contact.pressure_field.faces import NUM_ROWS
 
 #: Entries of ``KeptPairs.now``: number of the present pass over all pairs, filled rows of the pools.
 PASS, NUM_FOUND, NUM_CANDIDATES = range(3)
@@ -52,9 +53,11 @@ class KeptPairs(NamedTuple):
         doubts: (P, 5) why round-off decided about each pair of geometries, see ``NOTED``.
         found: (2, n, 3) pools of pairs with polygons: element of A, element of B, word (see ``lanes``).
         candidates: (2, n, 2) pools of candidates.
+        ways: (2, n) of each candidate, how far (m) A may move from where the trees were asked without a polygon there.
         vanished: (n, 3) pairs that have no polygon any more, with their last word.
-        order: (n, 2) scratch of sorting: keys and positions.
-        row: (n,) scratch of sorting: one row of faces.
+        faces: (n, NUM_ROWS) face of each polygon in the order in which they were found, rows as in ``FaceBuffer.data``.
+        places: (n,) where in that order each pair stands after sorting.
+        order: (n, 2) scratch of sorting: keys and places.
         words: (n, 3) scratch of sorting.
     """
 
@@ -64,9 +67,11 @@ class KeptPairs(NamedTuple):
     doubts: Int2D
     found: Int3D
     candidates: Int3D
+    ways: Float2D
     vanished: Int2D
+    faces: Float2D
+    places: Int1D
     order: Int2D
-    row: Float1D
     words: Int2D
 
 
@@ -79,9 +84,11 @@ def make_kept_pairs(num_pairs: int, size: int) -> KeptPairs:
         doubts=np.full((num_pairs + 1, 5), -9, dtype=np.int64),
         found=np.zeros((2, size, 3), dtype=np.int64),
         candidates=np.zeros((2, size, 2), dtype=np.int64),
+        ways=np.zeros((2, size)),
         vanished=np.zeros((size, 3), dtype=np.int64),
+        faces=np.zeros((size, NUM_ROWS)),
+        places=np.zeros(size, dtype=np.int64),
         order=np.zeros((size, 2), dtype=np.int64),
-        row=np.zeros(size),
         words=np.zeros((size, 3), dtype=np.int64),
     )
 
@@ -155,45 +162,36 @@ def _sort(order, n):
 
 
 @kernel
-def sort_faces(kept, found, data, first, num_sorted, num):
-    """Bring faces into the order of their elements.
+def sort_found(kept, found, num_sorted, num):
+    """Bring pairs of elements into order, and write to ``kept.places`` where each of them stood.
 
     Args:
         kept: ``KeptPairs``.
-        found: (>= num, 3) their pairs of elements with words, of which the first ``num_sorted`` are in order.
-        data: (NUM_ROWS, capacity) rows of the face buffer.
-        first: Column of the first of them.
+        found: (>= num, 3) pairs of elements with words, of which the first ``num_sorted`` are in order.
         num_sorted: How many are in order.
         num: How many there are.
 
-    Reads kept: order, row, vanished, words.
-    Writes kept: order, row, vanished, words.
+    Reads kept: order, words.
+    Writes kept: order, places, words.
     """
-    new, order, words = num - num_sorted, kept.order, kept.words
-    if new == 0:
-        return
+    new, order, words, places = num - num_sorted, kept.order, kept.words, kept.places
     for k in range(new):
         order[k, 0] = found[num_sorted + k, 0] << 31 | found[num_sorted + k, 1]
         order[k, 1] = num_sorted + k
     _sort(order, new)
-    # Merge from behind: position k gets what stands at ``source``; before the first new one nothing moves.
+    # Merge from behind: position k gets what stood at ``place``; before the first new one nothing moves.
     old, begin = num_sorted - 1, num
-    for k in range(num - 1, -1, -1):
-        if new == 0:
-            break
-        source = order[new - 1, 1]
+    while new > 0:
+        begin -= 1
+        place = order[new - 1, 1]
         if old >= 0 and (found[old, 0] << 31 | found[old, 1]) > order[new - 1, 0]:
-            source = old
+            place = old
             old -= 1
         else:
             new -= 1
-        words[k, 0], words[k, 1], words[k, 2] = found[source, 0], found[source, 1], found[source, 2]
-        kept.vanished[k, 0] = source
-        begin = k
+        words[begin, 0], words[begin, 1], words[begin, 2] = found[place, 0], found[place, 1], found[place, 2]
+        places[begin] = place
+    for k in range(begin):
+        places[k] = k
     for k in range(begin, num):
         found[k, 0], found[k, 1], found[k, 2] = words[k, 0], words[k, 1], words[k, 2]
-    for row in range(data.shape[0]):
-        for k in range(begin, num):
-            kept.row[k] = data[row, first + kept.vanished[k, 0]]
-        for k in range(begin, num):
-            data[row, first + k] = kept.row[k]

@@ -24,33 +24,66 @@ from hydro_sim_core.contact.pressure_field.lane_planes import (
 from hydro_sim_core.contact.pressure_field.lanes import LANES, RECORD_A, RECORD_B
 from hydro_sim_core.contact.pressure_field.polygon import NEAR
 
+#: Share of a way that counts, for round-off.
+_SURELY = 0.999
+
 
 @kernel(inline=True)
-def is_beyond(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch):
-    """Whether A's element lies on one side of the plane of equal pressure, or beyond one face of B's tetrahedron.
+def _way_to_meet(geometries, moved, element, num_vertices, tie, x):
+    """How far (m) vertices x may move at least before their element can have a polygon with a fixed one; else <= 0.
 
-    Most candidates are such pairs, and this takes less time than their polygon.
+    They lie beyond one face of the fixed tetrahedron, or on one side of the plane of equal pressure.
 
-    Reads geometries: elements, fields, pressure, steepness; scratch.work: x.
+    Args:
+        geometries: ``GeometrySet``.
+        moved: The element whose vertices they are, a tetrahedron or a triangle.
+        element: The other one, a tetrahedron.
+        num_vertices: Number of vertices.
+        tie: ``tie_distance``.
+        x: (4, 3) its vertices in the frame of the other one.
+
+    Reads geometries: coordinates, elements, fields, pressure, steepness.
     """
-    load_element(geometries, element_a, R_BA, p_BA, scratch)
-    x, num_vertices = scratch.work.x, 3 if a_is_rigid else 4
-    if not a_is_rigid:
-        field, corners = geometries.fields[element_b], geometries.elements[element_a]
+    way, c = 0.0, geometries.coordinates[element]
+    if num_vertices == 4:
+        field, corners = geometries.fields[element], geometries.elements[moved]
         lowest, highest = math.inf, -math.inf
         for k in range(4):
             f = geometries.pressure[corners[k]] - evaluate(field, x[k, 0], x[k, 1], x[k, 2])
             lowest, highest = min(lowest, f), max(highest, f)
-        round_off = tie * (geometries.steepness[element_a] + geometries.steepness[element_b])
-        if lowest > round_off or highest < -round_off:
-            return True
+        steepness = geometries.steepness[element]
+        round_off = tie * (geometries.steepness[moved] + steepness)
+        way = max(way, (max(lowest, -highest) - round_off) / steepness)
     for wall in range(4):
         nearest = -math.inf
         for k in range(num_vertices):
-            nearest = max(nearest, coordinate(geometries, element_b, wall, x[k]))
+            nearest = max(nearest, coordinate(geometries, element, wall, x[k]))
         if nearest < -NEAR:
-            return True
-    return False
+            slope = math.sqrt(c[0, wall] * c[0, wall] + c[1, wall] * c[1, wall] + c[2, wall] * c[2, wall])
+            way = max(way, (-NEAR - nearest) / slope)
+    return way
+
+
+@kernel(inline=True)
+def way_to_meet(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, scratch):
+    """How far (m) A may move at least before two elements can have a polygon; 0 if they may have one already.
+
+    Most candidates are pairs without one, and this takes less time than their polygon.
+
+    Reads geometries: elements, vertices; scratch.work: x.
+    Writes scratch.work: x.
+    """
+    x = scratch.work.x
+    load_element(geometries, element_a, R_BA, p_BA, scratch)
+    way = _way_to_meet(geometries, element_a, element_b, 3 if a_is_rigid else 4, tie, x)
+    if way > 0.0 or a_is_rigid:
+        return _SURELY * way
+    for k in range(4):
+        y = geometries.vertices[geometries.elements[element_b, k]]
+        d = y[0] - p_BA[0], y[1] - p_BA[1], y[2] - p_BA[2]
+        for i in range(3):
+            x[k, i] = R_BA[0, i] * d[0] + R_BA[1, i] * d[1] + R_BA[2, i] * d[2]
+    return _SURELY * _way_to_meet(geometries, element_b, element_a, 4, tie, x)
 
 
 @kernel(inline=True)

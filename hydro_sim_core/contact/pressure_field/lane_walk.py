@@ -44,11 +44,11 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     WRITTEN,
     is_known,
     skin_for,
-    sort_faces,
+    sort_found,
     way_from,
     write_pose,
 )
-from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane, is_beyond
+from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane, way_to_meet
 from hydro_sim_core.contact.pressure_field.lane_doubts import (
     is_still_in_doubt,
     is_torn,
@@ -120,33 +120,53 @@ def _ask_trees(geometries, a, b, R_BA, p_BA, region, other_rim, slack, scratch, 
 
 
 @kernel(inline=True)
+def _candidates_again(kept, pair):
+    """Take over the candidates of the last pass; return their number, -1 if there is no room.
+
+    Reads kept: candidates, now, spans, ways.
+    Writes kept: candidates, ways.
+    """
+    parity, first = kept.now[PASS] & 1, kept.now[NUM_CANDIDATES]
+    start, num = kept.spans[pair, FIRST_CANDIDATE], kept.spans[pair, CANDIDATES]
+    candidates, ways = kept.candidates, kept.ways
+    if first + num > ways.shape[1]:
+        return -1
+    for k in range(num):
+        candidates[parity, first + k, 0] = candidates[1 - parity, start + k, 0]
+        candidates[parity, first + k, 1] = candidates[1 - parity, start + k, 1]
+        ways[parity, first + k] = ways[1 - parity, start + k]
+    return num
+
+
+@kernel(inline=True)
 def _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch):
     """List the candidates of a pair of geometries: those of the last pass or, if bodies have moved too far, new ones.
 
     Returns:
-        Their number; -1 if there is no room.
+        Their number, -1 if there is no room; how far (m) A may have moved since the trees were asked.
 
-    Reads geometries: boxes, node_start; scratch.kept: candidates, now, poses, spans.
-    Writes scratch.kept: candidates, poses.
+    Reads geometries: boxes, node_start; scratch.kept: now, poses.
+    Writes scratch.kept: candidates, poses, ways.
     """
     kept = scratch.kept
-    pose, span, now = kept.poses[pair], kept.spans[pair], kept.now
-    pool, first = kept.candidates[now[PASS] & 1], now[NUM_CANDIDATES]
+    pose, now, parity = kept.poses[pair], kept.now, kept.now[PASS] & 1
     root_a, root_b = geometries.node_start[a], geometries.node_start[b]
     box_a, skin = geometries.boxes[root_a], 0.0
     if is_known(kept, pair):
-        if way_from(pose, ASKED, R_BA, p_BA, box_a) < pose[SKIN]:
-            if first + span[CANDIDATES] > pool.shape[0]:
-                return -1
-            before, start = kept.candidates[1 - (now[PASS] & 1)], span[FIRST_CANDIDATE]
-            for k in range(span[CANDIDATES]):
-                pool[first + k, 0], pool[first + k, 1] = before[start + k, 0], before[start + k, 1]
-            return span[CANDIDATES]
+        way = way_from(pose, ASKED, R_BA, p_BA, box_a)
+        if way < pose[SKIN]:
+            return _candidates_again(kept, pair), way
         box_b = box_a if root_b == geometries.node_start[b + 1] else geometries.boxes[root_b]
         skin = skin_for(way_from(pose, LAST, R_BA, p_BA, box_a), box_a, box_b)
     pose[SKIN] = skin
     write_pose(pose, ASKED, R_BA, p_BA)
-    return _ask_trees(geometries, a, b, R_BA, p_BA, region, other_rim, tie + skin, scratch, pool, first)
+    first = now[NUM_CANDIDATES]
+    num = _ask_trees(
+        geometries, a, b, R_BA, p_BA, region, other_rim, tie + skin, scratch, kept.candidates[parity], first
+    )
+    for k in range(num):
+        kept.ways[parity, first + k] = 0.0
+    return num, 0.0
 
 
 @kernel(inline=True)
@@ -185,36 +205,37 @@ def _append_parted(geometries, a, b, R_BA, p_BA, tie, num, found, scratch, faces
 
 
 @kernel(inline=True)
-def _leave_contact_faces(faces, first, num, found, has_margin, scratch):
-    """Keep the contact faces among polygons, in order, and return one past the last of them.
+def _append_contact_faces(faces, count, num, found, has_margin, scratch):
+    """Append the contact faces among polygons, in order, and return the new count.
 
     With a margin those are left out that the line of zero pressure parts.
 
-    Reads faces: data; scratch: ahead, report.
+    Reads scratch: ahead, report; scratch.kept: faces, places.
     Writes faces: data, elements, num_vertices; scratch: report.
     """
-    data, kept = faces.data, first
+    data, kept = faces.data, scratch.kept
     for k in range(num):
-        f = first + k
-        area, pressure = data[AREA, f], data[PRESSURE, f]
+        face = kept.faces[kept.places[k]]
+        area, pressure = face[AREA], face[PRESSURE]
         if not area > 0.0 or (has_margin and found[k, 2] & CROSSES_ZERO):
             continue
         if found[k, 2] & IS_FACE == 0:
             if pressure > 0.0:
-                normal = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
+                normal = face[NORMAL], face[NORMAL + 1], face[NORMAL + 2]
                 scratch.report[DROPPED_FORCE] += area * pressure * share_ahead(normal, scratch.ahead)
             continue
-        if kept != f:
-            for row in range(NUM_ROWS):
-                data[row, kept] = data[row, f]
-        faces.num_vertices[kept] = 0
-        faces.elements[kept, 0], faces.elements[kept, 1] = found[k, 0], found[k, 1]
-        kept += 1
-    return kept
+        for row in range(NUM_ROWS):
+            data[row, count] = face[row]
+        faces.num_vertices[count] = 0
+        faces.elements[count, 0], faces.elements[count, 1] = found[k, 0], found[k, 1]
+        count += 1
+    return count
 
 
 @kernel(inline=True)
-def _fill_block(geometries, a, b, R_BA, p_BA, tie, known, candidates, cursors, num_pending, scratch):
+def _fill_block(
+    geometries, a, b, R_BA, p_BA, tie, known, candidates, ways, way, cursors, num_pending, scratch
+):
     """Fill the lanes: with known pairs, then with pairs behind new edges, then with candidates.
 
     Args:
@@ -226,6 +247,8 @@ def _fill_block(geometries, a, b, R_BA, p_BA, tie, known, candidates, cursors, n
         tie: ``tie_distance``.
         known: (n, 3) pairs that had polygons in the last pass.
         candidates: (m, 2) pairs where new surfaces may begin.
+        ways: (m,) how far A may move without a polygon there, see ``KeptPairs``; those that are not known are written.
+        way: How far A may have moved, m.
         cursors: How many known pairs and how many candidates have been taken.
         num_pending: Number of pending pairs.
         scratch: ``QueryScratch``.
@@ -251,15 +274,17 @@ def _fill_block(geometries, a, b, R_BA, p_BA, tie, known, candidates, cursors, n
             fill_lane(geometries, new[0], new[1], new[2], 0, on_half_space, scratch, lane)
             lane += 1
     while lane < LANES and at < candidates.shape[0]:
-        one, other = candidates[at, 0], candidates[at, 1]
+        one, other, safe = candidates[at, 0], candidates[at, 1], ways[at]
         at += 1
-        if opposed(geometries, one, other):
+        if way < safe or opposed(geometries, one, other) or entry_of(scratch, one, other) >= 0:
             continue
-        if not on_half_space and is_beyond(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch):
-            continue
-        if entry_of(scratch, one, other) < 0:
-            fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
-            lane += 1
+        if not on_half_space:
+            left = way_to_meet(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch)
+            if left > 0.0:
+                ways[at - 1] = left - way
+                continue
+        fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
+        lane += 1
     return lane, (known_at, at), num_pending
 
 
@@ -275,16 +300,15 @@ def _note_vanished(kept, num_vanished, here):
 
 
 @kernel(inline=True)
-def _use_block(geometries, pair, num_lanes, count, found, faces, tally, num_pending, scratch):
+def _use_block(geometries, pair, num_lanes, room, found, tally, num_pending, scratch):
     """List the polygons of a block and add the pairs behind their new edges.
 
     Args:
         geometries: ``GeometrySet``.
         pair: Row of the pair of geometries in what is kept.
         num_lanes: Number of filled lanes.
-        count: First column for polygons in ``faces``.
+        room: How many polygons there is room for.
         found: (n, 3) the list.
-        faces: ``FaceBuffer``.
         tally: How many have been found, how many of these are known ones in order, and how many have vanished.
         num_pending: Number of pending pairs.
         scratch: ``QueryScratch``.
@@ -293,10 +317,9 @@ def _use_block(geometries, pair, num_lanes, count, found, faces, tally, num_pend
         0, ``IN_DOUBT`` or ``NO_ROOM``; ``tally`` and ``num_pending`` afterwards.
 
     Reads scratch: block, in_lanes.
-    Writes faces: data.
+    Writes scratch.kept: faces.
     """
     w, (num_found, num_sorted, num_vanished) = scratch.block, tally
-    room = min(found.shape[0], faces.num_vertices.shape[0] - count)
     for lane in range(num_lanes):
         if is_full(scratch, num_pending) or num_found == room:
             return NO_ROOM, tally, num_pending
@@ -315,7 +338,7 @@ def _use_block(geometries, pair, num_lanes, count, found, faces, tally, num_pend
             note_doubt(scratch.kept, pair, here[0], here[1], NOTHING_KEPT, NOTHING_KEPT)
             return IN_DOUBT, tally, num_pending
         for row in range(NUM_ROWS):
-            faces.data[row, count + num_found] = w[(FACE + row) * LANES + lane]
+            scratch.kept.faces[num_found, row] = w[(FACE + row) * LANES + lane]
         found[num_found, 0], found[num_found, 1], found[num_found, 2] = here[0], here[1], word
         if here[3] != 0 and num_sorted == num_found:
             num_sorted += 1
@@ -329,9 +352,9 @@ def _use_block(geometries, pair, num_lanes, count, found, faces, tally, num_pend
 
 @kernel(inline=True)
 def _lists(kept, pair, num_candidates):
-    """Pairs that had polygons in the last pass (n, 3), room for those of this one, and candidates (m, 2).
+    """Pairs that had polygons in the last pass (n, 3), room for those of this one, candidates (m, 2), and their ways.
 
-    Reads kept: candidates, found, now, spans.
+    Reads kept: candidates, found, now, spans, ways.
     """
     parity, span, first = kept.now[PASS] & 1, kept.spans[pair], kept.now[NUM_CANDIDATES]
     begin = span[FIRST] if is_known(kept, pair) else 0
@@ -340,6 +363,7 @@ def _lists(kept, pair, num_candidates):
         kept.found[1 - parity, begin:end],
         kept.found[parity, kept.now[NUM_FOUND] :],
         kept.candidates[parity, first : first + num_candidates],
+        kept.ways[parity, first : first + num_candidates],
     )
 
 
@@ -349,17 +373,16 @@ def _finish(
 ):
     """Sort and keep what a walk has found; return one past the last contact face.
 
-    Reads faces: data.
-    Writes faces: data; scratch: report.
+    Writes scratch: report.
     """
     num_found, num_sorted, num_vanished = tally
     if is_torn(geometries, pair, found, num_vanished, scratch):
         return IN_DOUBT
     if num_found == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
         scratch.report[OVERLAPS] = 1.0
-    sort_faces(scratch.kept, found, faces.data, count, num_sorted, num_found)
+    sort_found(scratch.kept, found, num_sorted, num_found)
     _keep(scratch.kept, pair, num_found, num_candidates, R_BA, p_BA)
-    count = _leave_contact_faces(faces, count, num_found, found, has_margin, scratch)
+    count = _append_contact_faces(faces, count, num_found, found, has_margin, scratch)
     if has_margin:
         count = _append_parted(geometries, a, b, R_BA, p_BA, tie, num_found, found, scratch, faces, count)
     return count
@@ -398,20 +421,23 @@ def walk_in_lanes(
     if is_still_in_doubt(geometries, a, b, pair, R_BA, p_BA, scratch):
         return IN_DOUBT
     region, other_rim, has_margin, _ = begin_walk(geometries, a, b, tie, scratch)
-    num_candidates = _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch)
+    num_candidates, way = _find_candidates(
+        geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch
+    )
     if num_candidates < 0:
         return NO_ROOM
-    known, found, candidates = _lists(kept, pair, num_candidates)
+    known, found, candidates, ways = _lists(kept, pair, num_candidates)
     tally, cursors, num_pending = (0, 0, 0), (0, 0), 0
+    room = min(found.shape[0], faces.num_vertices.shape[0] - count)
     peak, num_peaks = 0, _num_peaks(geometries, a) + _num_peaks(geometries, b)
     while True:
         num_lanes, cursors, num_pending = _fill_block(
-            geometries, a, b, R_BA, p_BA, tie, known, candidates, cursors, num_pending, scratch
+            geometries, a, b, R_BA, p_BA, tie, known, candidates, ways, way, cursors, num_pending, scratch
         )
         if num_lanes > 0:
             cut_block(geometries, a, b, R_BA, p_BA, scratch.block)
             status, tally, num_pending = _use_block(
-                geometries, pair, num_lanes, count, found, faces, tally, num_pending, scratch
+                geometries, pair, num_lanes, room, found, tally, num_pending, scratch
             )
             if status != 0:
                 return status
