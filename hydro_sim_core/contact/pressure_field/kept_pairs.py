@@ -35,6 +35,9 @@ LAST, ASKED, SKIN = 0, 12, 24
 #: those of the pair behind one of its edges that has none, or ``NOTHING_KEPT`` where the polygon itself was doubtful.
 NOTED, HAS_POLYGON, HAS_NONE = 0, 1, 3
 
+#: Rows of the pools per face of the capacity: there are up to twice as many candidates as faces.
+_ROWS_A_FACE = 2
+
 #: Row of a pair of which nothing is kept.
 NOTHING_KEPT = -1
 #: Steps like the last one for which a skin is made.
@@ -55,7 +58,7 @@ class KeptPairs(NamedTuple):
         candidates: (2, n, 2) pools of candidates.
         ways: (2, n) of each candidate, how far (m) A may move from where the trees were asked without a polygon there.
         vanished: (n, 3) pairs that have no polygon any more, with their last word.
-        faces: (n, NUM_ROWS) face of each polygon in the order in which they were found, rows as in ``FaceBuffer.data``.
+        faces: (m, NUM_ROWS) face of each polygon in the order in which they were found, rows as in ``FaceBuffer.data``.
         places: (n,) where in that order each pair stands after sorting.
         order: (n, 2) scratch of sorting: keys and places.
         words: (n, 3) scratch of sorting.
@@ -75,8 +78,12 @@ class KeptPairs(NamedTuple):
     words: Int2D
 
 
-def make_kept_pairs(num_pairs: int, size: int) -> KeptPairs:
-    """Allocate lists for a number of pairs of geometries; one row more serves queries that keep nothing."""
+def make_kept_pairs(num_pairs: int, max_faces: int) -> KeptPairs:
+    """Allocate lists for a number of pairs of geometries with up to ``max_faces`` faces of each.
+
+    One row more serves queries that keep nothing.
+    """
+    size = _ROWS_A_FACE * max_faces
     return KeptPairs(
         now=np.zeros(3, dtype=np.int64),
         spans=np.full((num_pairs + 1, 5), -9, dtype=np.int64),
@@ -86,7 +93,7 @@ def make_kept_pairs(num_pairs: int, size: int) -> KeptPairs:
         candidates=np.zeros((2, size, 2), dtype=np.int64),
         ways=np.zeros((2, size)),
         vanished=np.zeros((size, 3), dtype=np.int64),
-        faces=np.zeros((size, NUM_ROWS)),
+        faces=np.zeros((max_faces, NUM_ROWS)),
         places=np.zeros(size, dtype=np.int64),
         order=np.zeros((size, 2), dtype=np.int64),
         words=np.zeros((size, 3), dtype=np.int64),

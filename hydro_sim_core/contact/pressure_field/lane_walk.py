@@ -428,7 +428,7 @@ def walk_in_lanes(
         return NO_ROOM
     known, found, candidates, ways = _lists(kept, pair, num_candidates)
     tally, cursors, num_pending = (0, 0, 0), (0, 0), 0
-    room = min(found.shape[0], faces.num_vertices.shape[0] - count)
+    room = min(found.shape[0], kept.faces.shape[0], faces.num_vertices.shape[0] - count)
     peak, num_peaks = 0, _num_peaks(geometries, a) + _num_peaks(geometries, b)
     while True:
         num_lanes, cursors, num_pending = _fill_block(

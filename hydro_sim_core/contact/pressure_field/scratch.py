@@ -100,7 +100,7 @@ def make_query_scratch(
         pending=np.zeros((num_slots, 3), dtype=np.int64),
         block=np.zeros(BLOCK_ROWS * LANES),
         in_lanes=np.zeros((LANES, 4), dtype=np.int64),
-        kept=make_kept_pairs(num_kept, num_slots),
+        kept=make_kept_pairs(num_kept, max_faces),
         fields_across=np.zeros(FEW, dtype=np.int64),
         slopes_across=np.zeros(FEW),
     )
