@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -179,6 +179,12 @@ class Core:
         """Joints that clients command."""
         rows = np.flatnonzero(self.loop.joints[:, CHANNEL] >= 0)
         return [self._world.joint_names[row] for row in rows]
+
+    def take_from_clients(self, joints: Collection[str]) -> None:
+        """Have clients lead these joints no more, until they command them anew."""
+        for row in [self._world.joint_names.index(joint) for joint in joints]:
+            self.loop.joints[row, CHANNEL] = -1
+            self.loop.until[row] = np.inf
 
     # --- from any thread
 

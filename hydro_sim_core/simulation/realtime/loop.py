@@ -37,11 +37,13 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     SERIAL,
     STAMP,
     START,
+    TAKEOVERS,
     WRITTEN,
     Loop,
 )
 from hydro_sim_core.simulation.realtime.mailbox import take_commands
 from hydro_sim_core.simulation.realtime.ring import tell_state
+from hydro_sim_core.simulation.realtime.set_points import command_joints, is_asked_for, keep_set_points
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.step import DONE, advance
 from hydro_sim_core.solvers.solve import SolverEntry
@@ -70,10 +72,10 @@ def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: i
         most: Steps to take at most.
 
     Returns:
-        ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole: its deadline has come, and its
-        commands are taken.
+        ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole, or is to be seen by Python first:
+        its deadline has come, and its commands are taken.
 
-    Reads machine.drives: v_after; machine.state: q, step, v; machine.model.forest: prescribed.
+    Reads loop: own; machine.drives: v_after; machine.state: q, step, v; machine.model.forest: prescribed.
     Writes loop: own, q_before, v_before; machine.drives: v_target.
     """
     own, state = loop.own, machine.state
@@ -81,7 +83,12 @@ def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: i
         if not _wait_for_turn(loop):
             return ATTEND
         began = clock_ns()
+        led = own[TAKEOVERS]
         take_commands(machine, loop, state.step[0] * dt)
+        # Python tells the controllers whose joints these are, and looks at what they want to see.
+        if own[TAKEOVERS] != led or is_asked_for(machine, loop, dt):
+            return STEP
+        command_joints(machine, loop, dt)
         for i in range(state.q.shape[0]):
             loop.q_before[i] = state.q[i]
         for i in range(state.v.shape[0]):
@@ -90,6 +97,7 @@ def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: i
         if status != DONE:
             own[ASKED] = status
             return STEP
+        keep_set_points(loop.plan)
         for k in range(machine.model.forest.prescribed.shape[0]):
             i = machine.model.forest.prescribed[k]
             machine.drives.v_target[i] = machine.drives.v_after[i]
