@@ -146,7 +146,8 @@ class Core:
         """
         machine, own = self._world.machine, self.loop.own
         own[DEADLINE], own[BEGAN] = round(deadline * _BILLION), round((began or 0.0) * _BILLION)
-        why = compiled.run(machine.handle, machine.solve, self._handle, self._world.time_step, most)
+        substeps = self._world.loop_stepper.substeps
+        why = compiled.run(machine.handle, machine.solve, substeps, self._handle, self._world.time_step, most)
         return why, int(own[DEADLINE]) / _BILLION, int(own[BEGAN]) / _BILLION or None
 
     @property

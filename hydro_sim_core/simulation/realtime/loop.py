@@ -28,6 +28,7 @@ from hydro_sim_core.shared_memory.layout import (
     Overrun,
     Status,
 )
+from hydro_sim_core.simulation.integrators.substeps import Substeps, cross_time_step
 from hydro_sim_core.simulation.realtime.loop_data import (
     ASKED,
     BEGAN,
@@ -61,12 +62,15 @@ assert BIN_WIDTH == 0.01
 
 
 @entry
-def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: int) -> int:
+def run(
+    machine: MachineData, solve: SolverEntry, substeps: Substeps, loop: Loop, dt: float, most: int
+) -> int:
     """Take steps at their deadlines.
 
     Args:
         machine: Data of the step.
         solve: Solver of the step's problem.
+        substeps: Memory of error control.
         loop: Data of the loop; the next deadline is ``loop.own[DEADLINE]``.
         dt: Time step, s.
         most: Steps to take at most.
@@ -75,8 +79,9 @@ def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: i
         ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole, or is to be seen by Python first:
         its deadline has come, and its commands are taken.
 
-    Reads loop: own; machine.drives: v_after; machine.state: q, step, v; machine.model.forest: prescribed.
-    Writes loop: own, q_before, v_before; machine.drives: v_target.
+    Reads loop: own; substeps: accuracy, counts; machine.drives: v_after; machine.state: q, step, v;
+    machine.model.forest: prescribed.
+    Writes loop: own, q_before, spent, v_before; machine.drives: v_target.
     """
     own, state = loop.own, machine.state
     for _ in range(most):
@@ -93,11 +98,16 @@ def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: i
             loop.q_before[i] = state.q[i]
         for i in range(state.v.shape[0]):
             loop.v_before[i] = state.v[i]
-        status = advance(machine, solve, dt, 1, False, False)
+        if substeps.accuracy[0] > 0.0:
+            status = cross_time_step(machine, solve, substeps, dt, False)
+        else:
+            status = advance(machine, solve, dt, 1, False, False)
         if status != DONE:
             own[ASKED] = status
             return STEP
         keep_set_points(loop.plan)
+        for i in range(loop.spent.shape[0]):
+            loop.spent[i] = substeps.counts[i]
         for k in range(machine.model.forest.prescribed.shape[0]):
             i = machine.model.forest.prescribed[k]
             machine.drives.v_target[i] = machine.drives.v_after[i]

@@ -91,6 +91,7 @@ class Loop(NamedTuple):
         joints: (J, 5) state of the command to each joint.
         until: (J,) simulated time at which it times out, s.
         own: Words of the loop's own.
+        spent: (3,) ``Substeps.counts`` after the last step.
         plan: What is commanded in the steps that it takes.
         kept: (slots, 4) contacts that are kept of each state of the ring.
         contacts: (CONTACT_WORDS,) these contacts, one after the other.
@@ -121,6 +122,7 @@ class Loop(NamedTuple):
     joints: Int2D
     until: Float1D
     own: Int1D
+    spent: Float1D
     plan: Plan
     kept: Int2D
     contacts: Float1D
@@ -194,6 +196,7 @@ def make_loop(words: np.ndarray, header: dict[Header, int], world: World) -> Loo
         joints=np.full((num_joints, 5), [-1, 0, 0, 0, 0]),
         until=np.full(num_joints, np.inf),
         own=np.zeros(NUM_OWN, dtype=np.int64),
+        spent=np.array([0.0, 0.0, np.inf]),
         plan=make_plan(world),
         kept=np.zeros((header[Header.NUM_SLOTS], 4), dtype=np.int64),
         contacts=np.zeros(CONTACT_WORDS),

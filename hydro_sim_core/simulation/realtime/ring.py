@@ -42,7 +42,7 @@ _IS_SATURATED, _IS_AT_LIMIT = int(JointStatus.SATURATED), int(JointStatus.AT_LIM
 #: Distance from a stop, and from the largest effort as a share of it, at which a joint is said to be there.
 _NEAR, _FULL = 1e-6, 1.0 - 1e-9
 #: Rows of the table of counts and the solver's report that precede the contacts of a state.
-NUM_COUNTS = 4
+NUM_COUNTS = 7
 
 
 @kernel
@@ -235,22 +235,24 @@ def _keep_contacts(machine, loop, serial):
     store(own, WRITTEN, start + needed)
     fence()
     kept[PATCHES], kept[FACES], kept[FACELESS] = num, count, faceless
-    i = _copy_counts(machine, out, start % out.shape[0])
+    i = _copy_counts(machine, loop, out, start % out.shape[0])
     i = _copy_patches(patches, num, faceless, out, i)
     _copy_faces(scratch.faces, count, out, i)
     kept[START] = start
 
 
 @kernel
-def _copy_counts(machine, out, i):
+def _copy_counts(machine, loop, out, i):
     """Copy counters, the solver's report and what points did not repeat; return where to go on.
 
-    Reads machine.scratch: S; machine.state: deep, faceless, unconverged, unsettled; machine.scratch.points: unrepeated;
-    machine.scratch.solver: report.
+    Reads loop: spent; machine.scratch: S; machine.state: deep, faceless, unconverged, unsettled;
+    machine.scratch.points: unrepeated; machine.scratch.solver: report.
     """
     state, scratch = machine.state, machine.scratch
     out[i], out[i + 1] = state.unconverged[0], state.unsettled[0]
     out[i + 2], out[i + 3] = state.deep[0], state.faceless[0]
+    for k in range(loop.spent.shape[0]):
+        out[i + 4 + k] = loop.spent[k]
     i += NUM_COUNTS
     for k in range(NUM_REPORT):
         out[i + k] = scratch.solver.report[k]

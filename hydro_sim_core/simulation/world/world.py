@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,14 @@ from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.soft_pairs import soft_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
-from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, Stepper, stepper_of
+from hydro_sim_core.simulation.integrators.steppers import (
+    ErrorControlledSteps,
+    FixedSteps,
+    LoopStepper,
+    StepFailed,
+    Stepper,
+    stepper_of,
+)
 from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
 from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
@@ -209,8 +216,13 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
 
     @property
     def takes_whole_steps(self) -> bool:
-        """Whether every step is one compiled call unless that fails, rather than many under error control."""
-        return type(self._stepper) is FixedSteps
+        """Whether every step is one compiled call unless that fails."""
+        return type(self._stepper) in (FixedSteps, ErrorControlledSteps)
+
+    @property
+    def loop_stepper(self) -> LoopStepper:
+        """The stepper, where it ``takes_whole_steps``."""
+        return cast(LoopStepper, self._stepper)
 
     def begin_stretch(self) -> int:
         """Begin to take steps without this class; return how many may be taken until it has a word to say."""
