@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -176,10 +176,10 @@ class Core:
         self.status[Status.LIFE] = Life.PARKED
 
     @property
-    def led_joints(self) -> Sequence[str]:
+    def led_joints(self) -> tuple[str, ...]:
         """Joints that clients command."""
         rows = np.flatnonzero(self.loop.joints[:, CHANNEL] >= 0)
-        return [self._world.joint_names[row] for row in rows]
+        return tuple(self._world.joint_names[row] for row in rows)
 
     def take_from_clients(self, joints: Collection[str]) -> None:
         """Have clients lead these joints no more, until they command them anew."""

@@ -13,7 +13,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.shared_memory.layout import Control, Flag, Life, Overrun, Status
@@ -199,7 +199,7 @@ class FixedRateRunner(RunnerRequests):
         self._sources.add(source, idle, planner)
 
     @property
-    def led_joints(self) -> Sequence[str]:
+    def led_joints(self) -> tuple[str, ...]:
         """Joints that clients of the shared memory command; for sources."""
         return self._core.led_joints
 

@@ -76,6 +76,12 @@ class Arbiter:
         for owner, lost in losses.items():
             owner.lost(frozenset(lost), controller.interface)
 
+    def give_up(self, controller: Controller, joints: Collection[str]) -> None:
+        """Leave joints that a controller has to nobody."""
+        for joint in joints:
+            if self._owners.get(joint) is controller:
+                del self._owners[joint]
+
     def joints_of(self, controller: Controller) -> tuple[str, ...]:
         """Joints that a controller commands."""
         return tuple(joint for joint, owner in self._owners.items() if owner is controller)

@@ -11,6 +11,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.clients import ClientJoints
 from hydro_sim.controllers.gripper import GripperController
 from hydro_sim.controllers.hold import HoldController, HoldMode
 from hydro_sim.controllers.kind import ControllerContext
@@ -63,7 +64,9 @@ class Control:
         self._context = context = ControllerContext(node, world, joints, parameters, *parts)
         self._servers = context.servers
         self._watched = [one for kind in controller_kinds().values() for one in kind.made(context)]
-        self._controllers: list[Controller] = [self._hold, *self._watched]
+        # Who takes a joint in the shared memory is known first, so that nobody else commands it in the same step.
+        clients = ClientJoints(runner, self._arbiter)
+        self._controllers: list[Controller] = [clients, self._hold, *self._watched]
         self._timeouts = CommandTimeouts(
             parameters, self._watched, self._arbiter, self._hold, link, node.get_logger()
         )
