@@ -28,6 +28,7 @@ from hydro_sim_core.shared_memory.layout import (
     Link,
     Pair,
     Scheduling,
+    Sensor,
     Sizes,
     Status,
     header_words,
@@ -44,6 +45,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     Loop,
     make_loop,
 )
+from hydro_sim_core.simulation.realtime.sensor_tables import NUM_VALUES, kind_of, sensors_told
 from hydro_sim_core.simulation.world import World
 
 _BILLION = 1_000_000_000
@@ -157,7 +159,9 @@ class Core:
 
     def tell(self, took: float, flags: int) -> None:
         """Publish the world's state, after a step that took so long (s), or 0 after a change from outside."""
-        machine = self._world.machine
+        machine, before = self._world.machine, self._world.before_last_step
+        if took and before is not None:
+            self.loop.q_before[:], self.loop.v_before[:] = before
         duration = max(1, round(took * _BILLION)) if took else 0
         compiled.tell(machine.handle, self._handle, self._world.time_step, duration, flags)
 
@@ -269,10 +273,19 @@ class Core:
         for row, name in zip(links, world.frame_names, strict=True):
             _write_name(row, name)
         index = {name: i for i, name in enumerate(world.frame_names)}
+        self._write_sensors(world)
         pairs = self._section(Header.AT_PAIRS, len(world.built.model.pairs) * Pair.END).reshape(-1, Pair.END)
         named = [index.get(collider.link, -1) for collider in world.built.colliders]
         for row, pair in zip(pairs, np.sort(world.built.model.pairs, axis=1).tolist(), strict=True):
             row[:] = [named[geometry] for geometry in pair]
+
+    def _write_sensors(self, world: World) -> None:
+        told, tables = sensors_told(world), self.loop.sensors
+        rows = self._section(Header.AT_SENSORS, len(told) * Sensor.END).reshape(-1, Sensor.END)
+        for n, (row, sensor) in enumerate(zip(rows, told, strict=True)):
+            _write_name(row, sensor.name)
+            row[[Sensor.KIND, Sensor.FIRST]] = tables.kind[n], tables.first[n]
+            row[[Sensor.COUNT, Sensor.LINK]] = NUM_VALUES[kind_of(sensor)], tables.link[n]
 
     def _write_joints(self, world: World, words: NDArray[np.int64], reals: NDArray[np.float64]) -> None:
         loop = self.loop
@@ -312,6 +325,8 @@ def _sizes(world: World) -> Sizes:
         joints=len(world.joint_names),
         links=len(world.frame_names),
         pairs=len(world.built.model.pairs),
+        sensors=len(sensors_told(world)),
+        sensor_values=sum(NUM_VALUES[kind_of(sensor)] for sensor in sensors_told(world)),
     )
 
 

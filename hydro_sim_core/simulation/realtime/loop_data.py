@@ -18,6 +18,7 @@ from hydro_sim_core.compilation import (
 from hydro_sim_core.shared_memory.layout import NUM_CHANNELS, Command, Header, Mode
 from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.realtime.plan import Plan, make_plan
+from hydro_sim_core.simulation.realtime.sensor_tables import SensorTables, make_sensor_tables
 from hydro_sim_core.simulation.world import World
 
 #: Words of ``Loop.own``: the next deadline, the begin of the last step (0 without one) and the lateness with which it
@@ -59,6 +60,7 @@ class Places(NamedTuple):
     slot_joints: int
     slot_links: int
     slot_wrenches: int
+    slot_sensors: int
     most_wrenches: int
 
 
@@ -92,6 +94,7 @@ class Loop(NamedTuple):
         until: (J,) simulated time at which it times out, s.
         own: Words of the loop's own.
         spent: (3,) ``Substeps.counts`` after the last step.
+        sensors: Sensors that clients see.
         plan: What is commanded in the steps that it takes.
         kept: (slots, 4) contacts that are kept of each state of the ring.
         contacts: (CONTACT_WORDS,) these contacts, one after the other.
@@ -123,6 +126,7 @@ class Loop(NamedTuple):
     until: Float1D
     own: Int1D
     spent: Float1D
+    sensors: SensorTables
     plan: Plan
     kept: Int2D
     contacts: Float1D
@@ -149,6 +153,7 @@ _PLACES = {
     "slot_joints": Header.SLOT_JOINTS,
     "slot_links": Header.SLOT_LINKS,
     "slot_wrenches": Header.SLOT_WRENCHES,
+    "slot_sensors": Header.SLOT_SENSORS,
     "most_wrenches": Header.MOST_WRENCHES,
 }
 
@@ -197,6 +202,7 @@ def make_loop(words: np.ndarray, header: dict[Header, int], world: World) -> Loo
         until=np.full(num_joints, np.inf),
         own=np.zeros(NUM_OWN, dtype=np.int64),
         spent=np.array([0.0, 0.0, np.inf]),
+        sensors=make_sensor_tables(world),
         plan=make_plan(world),
         kept=np.zeros((header[Header.NUM_SLOTS], 4), dtype=np.int64),
         contacts=np.zeros(CONTACT_WORDS),
