@@ -88,10 +88,22 @@ def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Subs
 def no_substeps() -> Handle:
     """Handle of memory for steps of fixed length."""
     nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
-    states = (make_state(nothing, nothing, 0) for _ in range(3))
-    return Handle(
-        Substeps(np.zeros(1), np.zeros(3), np.zeros(1), *states, nothing, none, none, none, nothing, nothing)
+    state = make_state(nothing, nothing, 0)
+    memory = Substeps(
+        accuracy=np.zeros(1),
+        counts=np.zeros(3),
+        left=np.zeros(1),
+        begin=state,
+        before=state,
+        whole=state,
+        weight=nothing,
+        tree_of_v=none,
+        tree_of_q=none,
+        quaternions=none,
+        error=nothing,
+        change=nothing,
     )
+    return Handle(memory)
 
 
 @entry
