@@ -26,6 +26,8 @@ from hydro_sim_core.shared_memory.layout import (
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot
 from hydro_sim_core.simulation.realtime.loop import _count_step
 from hydro_sim_core.simulation.realtime.loop_data import BEGAN, DEADLINE
+from hydro_sim_core.simulation.realtime.plan import RAMP, Plan, make_plan
+from hydro_sim_core.simulation.running.sources import Sources
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from support.simulation.runners import DT, falling_ball, wait_until
 
@@ -149,6 +151,33 @@ def test_a_source_is_called_when_it_has_something_to_do() -> None:
     runner.stop()
     assert calls[:4] == [0, 40, 80, 120]
     assert runner.steps_in_loop >= 150
+
+
+def test_python_commands_anew_where_somebody_else_has_written_to_a_drive() -> None:
+    """A plan moves targets alone, and would keep the gains of the other's command."""
+    world = hs.load_scene("spatula_slip")
+    joint, sources, plan = world.actuated_joint_names[0], Sources(), make_plan(world)
+
+    class Leads:
+        def hand_over(self, world: hs.World, plan: Plan) -> float:
+            plan.kind[0] = RAMP
+            return 10.0
+
+        def take_back(self, world: hs.World, plan: Plan) -> None:
+            pass
+
+    sources.add(lambda world: world.set_command([0.1], "position", [joint]), lambda world: 20.0, Leads())
+    assert sources.hand_over(world, plan) == 0.0
+    sources.act(world)
+    sources.note_step(world)
+    assert sources.hand_over(world, plan) == 10.0
+    sources.take_back(world, plan)
+    assert sources.hand_over(world, plan) == 10.0
+    world.set_command([0.0], "effort", [joint])
+    assert sources.hand_over(world, plan) == 0.0
+    sources.act(world)
+    sources.note_step(world)
+    assert sources.hand_over(world, plan) == 10.0
 
 
 def test_actions_come_between_two_steps_of_the_loop() -> None:

@@ -448,6 +448,7 @@ class FixedRateRunner(RunnerRequests):
                 self._set_paused(True)
             self._core.park(self._failure)
             return
+        self._sources.note_step(self.world)
         nominal, ended = None if self._lock_step or not self._period else self._period, time.monotonic()
         self._pace.step_taken(began, ended, nominal)
         self._permitted = max(0, self._permitted - 1)

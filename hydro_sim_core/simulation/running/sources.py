@@ -29,6 +29,7 @@ class Sources:
     def __init__(self) -> None:
         self._sources: list[tuple[Source, Idle | None]] = []
         self._planners: list[Planner] = []
+        self._writes = -1
 
     def add(self, source: Source, idle: Idle | None, planner: Planner | None) -> None:
         """Add a source; see ``FixedRateRunner.add_command_source``."""
@@ -41,6 +42,10 @@ class Sources:
         for source, _ in self._sources:
             source(world)
 
+    def note_step(self, world: World) -> None:
+        """Take it that whoever has written to the drives did so before the sources, or in the step after them."""
+        self._writes = world.drive_writes
+
     def hand_over(self, world: World, plan: Plan) -> float:
         """Have the plan say what they command from now on; return for how many steps it holds, 0 for none."""
         free = min(
@@ -50,7 +55,8 @@ class Sources:
         clear_plan(plan)
         for planner in self._planners:
             free = min(free, planner.hand_over(world, plan)) if free >= 1.0 else 0.0
-        return free
+        # Gains and limits that somebody else has written would stay, as plans move targets alone.
+        return 0.0 if commands_anything(plan) and world.drive_writes != self._writes else free
 
     def take_back(self, world: World, plan: Plan) -> None:
         """Have them take notice of steps that were taken by the plan."""
@@ -58,3 +64,4 @@ class Sources:
             world.note_drive_writes()
         for planner in self._planners:
             planner.take_back(world, plan)
+        self.note_step(world)
