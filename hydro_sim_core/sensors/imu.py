@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.noise import standard_normals
 from hydro_sim_core.rotations import matrix_of, quaternions_of
 from hydro_sim_core.sensors.sensor import Sensor, SensorTopic
 
@@ -103,5 +104,6 @@ class Imu(Sensor):
         """Bias and noise (2, 3) of angular velocity and specific force in a step, the same at every read."""
         if not any(self._variances):
             return self._biases
-        noise = np.random.default_rng([*self._seed, step]).standard_normal((2, 3))
-        return self._biases + np.sqrt(self._variances)[:, None] * noise
+        noise = np.empty(6)
+        standard_normals(*self._seed, step, noise)  # as the compiled loop
+        return self._biases + np.sqrt(self._variances)[:, None] * noise.reshape(2, 3)

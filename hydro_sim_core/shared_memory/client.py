@@ -45,18 +45,7 @@ def connect(name: str = "hydro_sim", wait: float = 0.0) -> Client:
 class Client(Connection):
     """A running simulation as another process sees it; leave a ``with`` block, or call ``close``, to let it go.
 
-    Args:
-        name: Name of the simulation.
-        wait: How long to wait for its start, s.
-
-    Attributes:
-        name: Name of the simulation.
-        tables: All that is constant in it.
-        spin: Wall-clock time for which waiting looks again and again before it sleeps, s. Answers come sooner and a
-            processor is busy meanwhile: for lock-step where processors are free.
-
-    Raises:
-        InputError: It does not run, belongs to another user, or has a layout of another version.
+    Arguments, attributes and errors are those of ``Connection``.
     """
 
     def __enter__(self) -> Client:

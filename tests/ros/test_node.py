@@ -130,6 +130,21 @@ def test_diagnostics_tell_time_solver_and_commands(client):
     assert int(client.diagnostics("commands")["refused since start"]) >= 0
 
 
+def test_a_trajectory_leaves_the_steps_to_the_compiled_loop(client, home):
+    """Python takes its first step, and those in which progress is told."""
+
+    def counts():
+        timing = client.diagnostics("timing")
+        return int(timing["steps"]), int(timing["steps in the compiled loop"])
+
+    client.send_trajectory(ARM, [(20.0, [home[0] + 1.0, *home[1:]], [0.0] * 7)])
+    client.wait_until(lambda: client.joint("joint_1") > home[0] + 1e-3, "the arm to move")
+    before, after = counts(), counts()
+    assert client.joint("joint_1") < home[0] + 0.9
+    steps, in_loop = np.subtract(after, before)
+    assert in_loop > 0.9 * steps > 0
+
+
 def test_diagnostics_say_that_the_contacts_of_the_shipped_scene_are_resolved(client):
     client.wait_until(lambda: client.diagnostics("contact")["patches"] == "2", "both fingers to touch")
     contact = client.status("contact")

@@ -11,8 +11,8 @@ from scipy.optimize import lsq_linear
 
 from hydro_sim.controllers.forward import ForwardController
 from hydro_sim.controllers.hold import HoldController
-from hydro_sim.controllers.resolved_rate import HAND_LENGTH, joint_rates
 from hydro_sim.controllers.twist import TwistController, find_tool
+from hydro_sim_core.dynamics.resolved_rate import HAND_LENGTH, joint_rates
 from hydro_sim_core.errors import InputError
 from support.ros.arms import BENT, JOINTS, Bench, gen3
 

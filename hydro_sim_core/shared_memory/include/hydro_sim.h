@@ -206,6 +206,22 @@ static inline int64_t hydro_sim_find_joint(const hydro_sim *sim, const char *nam
     return -1;
 }
 
+static inline int64_t hydro_sim_num_sensors(const hydro_sim *sim) { return sim->words[HYDRO_SIM_HEADER_NUM_SENSORS]; }
+
+/* Words of a row of the table of sensors. */
+static inline const int64_t *hydro_sim_sensor(const hydro_sim *sim, int64_t row) {
+    return hydro_sim_at(sim, HYDRO_SIM_HEADER_AT_SENSORS, HYDRO_SIM_HEADER_SENSOR_WORDS, row);
+}
+
+/* Row of the sensor with this name, -1 if there is none. */
+static inline int64_t hydro_sim_find_sensor(const hydro_sim *sim, const char *name) {
+    int64_t row;
+    for (row = 0; row < hydro_sim_num_sensors(sim); ++row)
+        if (!strncmp((const char *)(hydro_sim_sensor(sim, row) + HYDRO_SIM_SENSOR_NAME), name, 8 * HYDRO_SIM_NAME_WORDS))
+            return row;
+    return -1;
+}
+
 /* Have the loop look at its words now. */
 static inline void hydro_sim_ring(hydro_sim *sim) {
     int64_t *bell = sim->control + HYDRO_SIM_CONTROL_BELL;
@@ -311,6 +327,12 @@ static inline double hydro_sim_velocity(const hydro_sim *sim, const int64_t *slo
 
 static inline double hydro_sim_effort(const hydro_sim *sim, const int64_t *slot, int64_t row) {
     return hydro_sim_real(hydro_sim_joint_state(sim, slot, row) + HYDRO_SIM_JOINT_STATE_EFFORT);
+}
+
+/* Value of a sensor; below HYDRO_SIM_SENSOR_COUNT of them, in the order of its kind. */
+static inline double hydro_sim_sensor_value(const hydro_sim *sim, const int64_t *slot, int64_t row, int64_t value) {
+    const int64_t first = hydro_sim_sensor(sim, row)[HYDRO_SIM_SENSOR_FIRST];
+    return hydro_sim_real(slot + sim->words[HYDRO_SIM_HEADER_SLOT_SENSORS] + first + value);
 }
 
 /* ---- commands ---- */

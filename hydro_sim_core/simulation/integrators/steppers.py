@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation import Entry
+from hydro_sim_core.compilation import Entry, Handle
 from hydro_sim_core.simulation.integrators.pieces import Told
+from hydro_sim_core.simulation.integrators.substeps import (
+    GAVE_UP,
+    Substeps,
+    cross_time_steps,
+    make_substeps,
+    no_substeps,
+)
 from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.simulation.stepping.model import State
-from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE, TOO_FAST, advance
+from hydro_sim_core.simulation.stepping.model import State, copied
+from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, NOT_FINITE, TOO_FAST, advance
 from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
 
 #: How often a piece of a step that does not converge is cut into halves.
 MOST_CUTS = 6
-#: Sub-steps aim at this share of the allowed error, so that few are rejected; limits of their change in length.
-SAFETY = 0.9
-LEAST_FACTOR, LARGEST_FACTOR = 0.1, 5.0
-#: A sub-step that reaches this share of what is left of a time step takes all of it. More than ``SAFETY``, so that one
-#: that was rejected is not tried again.
-NEARLY = 0.95
-#: Relative difference of the velocity change of a tree below which whole and half sub-steps agree.
-SMOOTH = 0.1
-#: Largest number of sub-steps tried in a time step; the remainder is then taken as one step.
-MOST_SUBSTEPS = 1000
 
 
 class StepFailed(Exception):
@@ -59,6 +56,17 @@ class Stepper(Protocol):
 
     def statistics(self) -> dict[str, float | int]:
         """Statistics of steps beyond plain ones, for diagnostics."""
+
+
+class LoopStepper(Stepper, Protocol):
+    """A stepper whose time steps the compiled loop can take, where they do not fail."""
+
+    @property
+    def substeps(self) -> Handle:
+        """Memory of error control, see ``Substeps``."""
+
+    def statistics_of(self, counts: Array) -> dict[str, float | int]:
+        """As ``statistics``, after a step of the loop with these ``Substeps.counts``."""
 
 
 AnyStepper = TypeVar("AnyStepper", bound=Stepper)
@@ -168,6 +176,15 @@ class FixedSteps:
         """
         return {"cut_steps": self._cut_steps, "fast_steps": self._fast_steps}
 
+    def statistics_of(self, counts: Array) -> dict[str, float | int]:
+        """The same: the loop takes no such steps."""
+        return self.statistics()
+
+    @property
+    def substeps(self) -> Handle:
+        """See ``LoopStepper``."""
+        return no_substeps()
+
 
 class ErrorControlledSteps:
     """Convex steps as long as accuracy allows, within each time step (Kurtz and Castro 2025).
@@ -184,107 +201,66 @@ class ErrorControlledSteps:
         accuracy: Largest difference of any coordinate allowed between a whole sub-step and its halves, rad or m.
     """
 
-    entries = (advance,)
+    entries = (cross_time_steps,)
 
     def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
         self.machine = machine
         self._time_step = time_step
         self._accuracy = accuracy
-        self._substeps = self._rejected = 0
-        self._shortest = math.inf
+        self._counts = np.array([0.0, 0.0, math.inf])
+        self._memory: Handle | None = None
         self.failed: State | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for copies: neither memory nor counts are shared."""
+        return {**self.__dict__, "_memory": None, "_counts": self._counts.copy()}
+
+    @property
+    def substeps(self) -> Handle:
+        """See ``LoopStepper``."""
+        if self._memory is None:
+            self._memory = Handle(make_substeps(self.machine, self._accuracy, self._counts))
+        return self._memory
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""
-        for _ in range(steps):
-            self._cross_time_step()
-
-    def _cross_time_step(self) -> None:
-        state, begin = self.machine.state, self.machine.copy_state()
-        wanted, left = float(state.substep[0]) or self._time_step, self._time_step
-        state.substep[0] = wanted
-        tried = 0
-        while left > 0.0:
-            # A tiny remainder would cost as much as a whole sub-step.
-            length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
-            error = self._take_substep(length)
-            following = min(length * self._factor(error), self._time_step)
-            tried += 1
-            if error <= self._accuracy:
-                left = 0.0 if length == left else left - length
-                self._substeps += 1
-                self._shortest = min(self._shortest, length)
-                # A sub-step cut short by the end of the time step is no reason for shorter ones.
-                wanted = max(wanted, following) if length < wanted else following
-            else:
-                self._rejected += 1
-                wanted = following
-            if tried == MOST_SUBSTEPS and left > 0.0:
-                self._give_up(begin, left)
-                wanted = left = 0.0
-        state.substep[0] = wanted
-        count_as_one(self.machine, begin)
-
-    def _factor(self, error: float) -> float:
-        if not math.isfinite(error):
-            return LEAST_FACTOR
-        wanted = SAFETY * math.sqrt(self._accuracy / error) if error > 0.0 else LARGEST_FACTOR
-        return min(max(wanted, LEAST_FACTOR), LARGEST_FACTOR)
-
-    def _take_substep(self, length: float) -> float:
-        """Advance by ``length`` (s) unless whole and halves differ too much; return their difference, rad or m."""
         machine = self.machine
-        begin = machine.copy_state()
-        status = machine.advance(length, 1)
-        if status == DONE:
-            whole = machine.copy_state()
-            machine.restore_state(begin)
-            # Contacts at the beginning were found by the first call.
-            status = machine.advance(0.5 * length, 1, same_contacts=True)
-        if status == DONE:
-            status = machine.advance(0.5 * length, 1)
-        error = math.inf
-        if status == DONE:
-            error = float(np.max(np.abs(self._difference(whole.q, machine.state.q)), initial=0.0))
-        if error <= self._accuracy:
-            self._extrapolate(begin.v, whole)
-        else:
-            machine.restore_state(begin)
-        return error
+        last = int(machine.state.step[0]) + steps
+        while machine.state.step[0] < last:
+            remaining = last - int(machine.state.step[0])
+            status = cross_time_steps(
+                machine.handle, machine.solve, self.substeps, self._time_step, remaining
+            )
+            if status == NO_ROOM:
+                machine.make_room(int(machine.scratch.faces_needed[0]))
+            elif status == GAVE_UP:
+                self._give_up()
 
-    def _extrapolate(self, v0: Array, whole: State) -> None:
-        """Subtract the error estimate from the halves in the state, tree by tree, where it is small."""
-        machine, state = self.machine, self.machine.state
-        weight = machine.scratch.M.diagonal()
-        tree = machine.tree_of_velocity
-        error = np.bincount(tree, weight * (state.v - whole.v) ** 2)
-        change = np.bincount(tree, weight * (state.v - v0) ** 2)
-        is_smooth = error <= SMOOTH * SMOOTH * change
-        state.v[:] += np.where(is_smooth[tree], state.v - whole.v, 0.0)
-        state.q[:] += np.where(is_smooth[machine.tree_of_coordinate], state.q - whole.q, 0.0)
-        machine.normalise_quaternions()
-
-    def _difference(self, q: Array, other: Array) -> Array:
-        """Differences of coordinates; quaternions count double, like rotation vectors."""
-        return self.machine.coordinate_weights * (q - other)
-
-    def _give_up(self, begin: State, left: float) -> None:
+    def _give_up(self) -> None:
         """Take the rest of a time step as one step, and count it as unconverged."""
+        memory: Substeps = self.substeps.struct
+        begin, machine = copied(memory.begin), self.machine
         self.failed = self.failed or begin
-        machine = self.machine
         try:
-            accept_step(machine, left, Told())
+            accept_step(machine, float(memory.left[0]), Told())
         except StepFailed:
             machine.restore_state(begin)
             raise
         machine.state.unconverged[0] += 1
+        machine.state.substep[0] = 0.0
+        count_as_one(machine, begin)
 
     def statistics(self) -> dict[str, float | int]:
+        """See ``statistics_of``."""
+        return self.statistics_of(self._counts)
+
+    def statistics_of(self, counts: Array) -> dict[str, float | int]:
         """``substeps`` kept, ``rejected_substeps`` and the ``shortest_substep`` (s; 0 before the first)."""
+        taken, rejected, shortest = counts.tolist()
         return {
-            "substeps": self._substeps,
-            "rejected_substeps": self._rejected,
-            "shortest_substep": self._shortest if self._substeps else 0.0,
+            "substeps": int(taken),
+            "rejected_substeps": int(rejected),
+            "shortest_substep": shortest if taken else 0.0,
         }
 
 

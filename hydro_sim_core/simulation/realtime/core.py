@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from hydro_sim_core.shared_memory.layout import (
     Link,
     Pair,
     Scheduling,
+    Sensor,
     Sizes,
     Status,
     header_words,
@@ -44,6 +45,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     Loop,
     make_loop,
 )
+from hydro_sim_core.simulation.realtime.sensor_tables import NUM_VALUES, kind_of, sensors_told
 from hydro_sim_core.simulation.world import World
 
 _BILLION = 1_000_000_000
@@ -146,7 +148,8 @@ class Core:
         """
         machine, own = self._world.machine, self.loop.own
         own[DEADLINE], own[BEGAN] = round(deadline * _BILLION), round((began or 0.0) * _BILLION)
-        why = compiled.run(machine.handle, machine.solve, self._handle, self._world.time_step, most)
+        substeps = self._world.loop_stepper.substeps
+        why = compiled.run(machine.handle, machine.solve, substeps, self._handle, self._world.time_step, most)
         return why, int(own[DEADLINE]) / _BILLION, int(own[BEGAN]) / _BILLION or None
 
     @property
@@ -156,7 +159,9 @@ class Core:
 
     def tell(self, took: float, flags: int) -> None:
         """Publish the world's state, after a step that took so long (s), or 0 after a change from outside."""
-        machine = self._world.machine
+        machine, before = self._world.machine, self._world.before_last_step
+        if took and before is not None:
+            self.loop.q_before[:], self.loop.v_before[:] = before
         duration = max(1, round(took * _BILLION)) if took else 0
         compiled.tell(machine.handle, self._handle, self._world.time_step, duration, flags)
 
@@ -175,10 +180,16 @@ class Core:
         self.status[Status.LIFE] = Life.PARKED
 
     @property
-    def led_joints(self) -> Sequence[str]:
+    def led_joints(self) -> tuple[str, ...]:
         """Joints that clients command."""
         rows = np.flatnonzero(self.loop.joints[:, CHANNEL] >= 0)
-        return [self._world.joint_names[row] for row in rows]
+        return tuple(self._world.joint_names[row] for row in rows)
+
+    def take_from_clients(self, joints: Collection[str]) -> None:
+        """Have clients lead these joints no more, until they command them anew."""
+        for row in [self._world.joint_names.index(joint) for joint in joints]:
+            self.loop.joints[row, CHANNEL] = -1
+            self.loop.until[row] = np.inf
 
     # --- from any thread
 
@@ -262,10 +273,19 @@ class Core:
         for row, name in zip(links, world.frame_names, strict=True):
             _write_name(row, name)
         index = {name: i for i, name in enumerate(world.frame_names)}
+        self._write_sensors(world)
         pairs = self._section(Header.AT_PAIRS, len(world.built.model.pairs) * Pair.END).reshape(-1, Pair.END)
         named = [index.get(collider.link, -1) for collider in world.built.colliders]
         for row, pair in zip(pairs, np.sort(world.built.model.pairs, axis=1).tolist(), strict=True):
             row[:] = [named[geometry] for geometry in pair]
+
+    def _write_sensors(self, world: World) -> None:
+        told, tables = sensors_told(world), self.loop.sensors
+        rows = self._section(Header.AT_SENSORS, len(told) * Sensor.END).reshape(-1, Sensor.END)
+        for n, (row, sensor) in enumerate(zip(rows, told, strict=True)):
+            _write_name(row, sensor.name)
+            row[[Sensor.KIND, Sensor.FIRST]] = tables.kind[n], tables.first[n]
+            row[[Sensor.COUNT, Sensor.LINK]] = NUM_VALUES[kind_of(sensor)], tables.link[n]
 
     def _write_joints(self, world: World, words: NDArray[np.int64], reals: NDArray[np.float64]) -> None:
         loop = self.loop
@@ -305,6 +325,8 @@ def _sizes(world: World) -> Sizes:
         joints=len(world.joint_names),
         links=len(world.frame_names),
         pairs=len(world.built.model.pairs),
+        sensors=len(sensors_told(world)),
+        sensor_values=sum(NUM_VALUES[kind_of(sensor)] for sensor in sensors_told(world)),
     )
 
 

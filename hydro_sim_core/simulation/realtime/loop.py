@@ -28,6 +28,7 @@ from hydro_sim_core.shared_memory.layout import (
     Overrun,
     Status,
 )
+from hydro_sim_core.simulation.integrators.substeps import Substeps, cross_time_step
 from hydro_sim_core.simulation.realtime.loop_data import (
     ASKED,
     BEGAN,
@@ -37,11 +38,13 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     SERIAL,
     STAMP,
     START,
+    TAKEOVERS,
     WRITTEN,
     Loop,
 )
 from hydro_sim_core.simulation.realtime.mailbox import take_commands
 from hydro_sim_core.simulation.realtime.ring import tell_state
+from hydro_sim_core.simulation.realtime.set_points import command_joints, is_asked_for, keep_set_points
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.step import DONE, advance
 from hydro_sim_core.solvers.solve import SolverEntry
@@ -59,37 +62,52 @@ assert BIN_WIDTH == 0.01
 
 
 @entry
-def run(machine: MachineData, solve: SolverEntry, loop: Loop, dt: float, most: int) -> int:
+def run(
+    machine: MachineData, solve: SolverEntry, substeps: Substeps, loop: Loop, dt: float, most: int
+) -> int:
     """Take steps at their deadlines.
 
     Args:
         machine: Data of the step.
         solve: Solver of the step's problem.
+        substeps: Memory of error control.
         loop: Data of the loop; the next deadline is ``loop.own[DEADLINE]``.
         dt: Time step, s.
         most: Steps to take at most.
 
     Returns:
-        ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole: its deadline has come, and its
-        commands are taken.
+        ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole, or is to be seen by Python first:
+        its deadline has come, and its commands are taken.
 
-    Reads machine.drives: v_after; machine.state: q, step, v; machine.model.forest: prescribed.
-    Writes loop: own, q_before, v_before; machine.drives: v_target.
+    Reads loop: own; substeps: accuracy, counts; machine.drives: v_after; machine.state: q, step, v;
+    machine.model.forest: prescribed.
+    Writes loop: own, q_before, spent, v_before; machine.drives: v_target.
     """
     own, state = loop.own, machine.state
     for _ in range(most):
         if not _wait_for_turn(loop):
             return ATTEND
         began = clock_ns()
+        led = own[TAKEOVERS]
         take_commands(machine, loop, state.step[0] * dt)
+        # Python tells the controllers whose joints these are, and looks at what they want to see.
+        if own[TAKEOVERS] != led or is_asked_for(machine, loop, dt):
+            return STEP
+        command_joints(machine, loop, dt)
         for i in range(state.q.shape[0]):
             loop.q_before[i] = state.q[i]
         for i in range(state.v.shape[0]):
             loop.v_before[i] = state.v[i]
-        status = advance(machine, solve, dt, 1, False, False)
+        if substeps.accuracy[0] > 0.0:
+            status = cross_time_step(machine, solve, substeps, dt, False)
+        else:
+            status = advance(machine, solve, dt, 1, False, False)
         if status != DONE:
             own[ASKED] = status
             return STEP
+        keep_set_points(loop.plan)
+        for i in range(loop.spent.shape[0]):
+            loop.spent[i] = substeps.counts[i]
         for k in range(machine.model.forest.prescribed.shape[0]):
             i = machine.model.forest.prescribed[k]
             machine.drives.v_target[i] = machine.drives.v_after[i]

@@ -17,14 +17,17 @@ from hydro_sim_core.compilation import (
 )
 from hydro_sim_core.shared_memory.layout import NUM_CHANNELS, Command, Header, Mode
 from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
+from hydro_sim_core.simulation.realtime.plan import Plan, make_plan
+from hydro_sim_core.simulation.realtime.sensor_tables import SensorTables, make_sensor_tables
 from hydro_sim_core.simulation.world import World
 
 #: Words of ``Loop.own``: the next deadline, the begin of the last step (0 without one) and the lateness with which it
 #: began, ns; the serial number of the next state; the step that is to be counted as followed by a command, and that
 #: command's stamp; until when contacts are to be kept, ns; words of contacts written so far; the status of the step
-#: that Python is asked to take; the first state that is not handed over to followers yet, -1 without followers.
-DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED, READ = range(9)
-NUM_OWN = 9
+#: that Python is asked to take; the first state that is not handed over to followers yet, -1 without followers; how
+#: often a client has begun or ended to lead a joint.
+DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED, READ, TAKEOVERS = range(10)
+NUM_OWN = 10
 #: Columns of ``Loop.joints``: channel that commands a joint, -1 without; 1 if its command has timed out; mode of it;
 #: 1 if the last one was refused; 1 if it was clipped.
 CHANNEL, TIMED_OUT, MODE, REFUSED, CLIPPED = range(5)
@@ -57,6 +60,7 @@ class Places(NamedTuple):
     slot_joints: int
     slot_links: int
     slot_wrenches: int
+    slot_sensors: int
     most_wrenches: int
 
 
@@ -89,6 +93,9 @@ class Loop(NamedTuple):
         joints: (J, 5) state of the command to each joint.
         until: (J,) simulated time at which it times out, s.
         own: Words of the loop's own.
+        spent: (3,) ``Substeps.counts`` after the last step.
+        sensors: Sensors that clients see.
+        plan: What is commanded in the steps that it takes.
         kept: (slots, 4) contacts that are kept of each state of the ring.
         contacts: (CONTACT_WORDS,) these contacts, one after the other.
     """
@@ -118,6 +125,9 @@ class Loop(NamedTuple):
     joints: Int2D
     until: Float1D
     own: Int1D
+    spent: Float1D
+    sensors: SensorTables
+    plan: Plan
     kept: Int2D
     contacts: Float1D
 
@@ -143,6 +153,7 @@ _PLACES = {
     "slot_joints": Header.SLOT_JOINTS,
     "slot_links": Header.SLOT_LINKS,
     "slot_wrenches": Header.SLOT_WRENCHES,
+    "slot_sensors": Header.SLOT_SENSORS,
     "most_wrenches": Header.MOST_WRENCHES,
 }
 
@@ -190,6 +201,9 @@ def make_loop(words: np.ndarray, header: dict[Header, int], world: World) -> Loo
         joints=np.full((num_joints, 5), [-1, 0, 0, 0, 0]),
         until=np.full(num_joints, np.inf),
         own=np.zeros(NUM_OWN, dtype=np.int64),
+        spent=np.array([0.0, 0.0, np.inf]),
+        sensors=make_sensor_tables(world),
+        plan=make_plan(world),
         kept=np.zeros((header[Header.NUM_SLOTS], 4), dtype=np.int64),
         contacts=np.zeros(CONTACT_WORDS),
     )

@@ -8,7 +8,15 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.compilation.instructions import fence, load
 from hydro_sim_core.shared_memory.layout import Channel, Command, Mode, Status
-from hydro_sim_core.simulation.realtime.loop_data import CHANNEL, CLIPPED, MODE, REFUSED, STAMP, TIMED_OUT
+from hydro_sim_core.simulation.realtime.loop_data import (
+    CHANNEL,
+    CLIPPED,
+    MODE,
+    REFUSED,
+    STAMP,
+    TAKEOVERS,
+    TIMED_OUT,
+)
 
 _POSITION, _VELOCITY, _EFFORT, _GAINS = map(int, (Mode.POSITION, Mode.VELOCITY, Mode.EFFORT, Mode.GAINS))
 _FLOATS = int(Mode.FLOATS)
@@ -51,7 +59,7 @@ def take_commands(machine, loop, time):
 def _adopt(machine, loop, c, channel, time):
     """Follow the command set in ``loop.bank``, joint by joint.
 
-    Reads loop: bank, bank_reals, joints, words.
+    Reads loop: bank, bank_reals, joints, own, words.
     Writes loop: joints, own, until, words.
     """
     loop.words[channel + Channel.TIMED_OUT] = 0
@@ -69,6 +77,8 @@ def _adopt(machine, loop, c, channel, time):
         _follow(machine, loop, j, row, mode)
         timeout = loop.bank_reals[row + Command.TIMEOUT]
         loop.until[j] = time + timeout if timeout > 0.0 else math.inf
+        if loop.joints[j, CHANNEL] < 0:
+            loop.own[TAKEOVERS] += 1
         loop.joints[j, CHANNEL], loop.joints[j, MODE] = c, mode
         loop.joints[j, REFUSED] = loop.joints[j, TIMED_OUT] = 0
         loop.own[STAMP] = loop.bank[row + Command.STAMP_NS]
@@ -149,9 +159,9 @@ def _end_all(machine, loop, c):
 def _end(machine, loop, j):
     """End the command to a joint: it holds its position, or floats.
 
-    Reads loop: effort_limit, joint_q, joint_v, joints, kd, kp, words; loop.at: channel_words, channels; machine.state:
-    q; machine.model.tree: q_lower, q_upper.
-    Writes loop: joints, until, words; machine.drives: effort, kd, kp, limit, q_target, v_target.
+    Reads loop: effort_limit, joint_q, joint_v, joints, kd, kp, own, words; loop.at: channel_words, channels;
+    machine.state: q; machine.model.tree: q_lower, q_upper.
+    Writes loop: joints, own, until, words; machine.drives: effort, kd, kp, limit, q_target, v_target.
     """
     drives, tree, i = machine.drives, machine.model.tree, loop.joint_v[j]
     holds = not loop.joints[j, MODE] & _FLOATS
@@ -163,4 +173,5 @@ def _end(machine, loop, j):
     loop.words[channel + Channel.TIMEOUTS] += 1
     loop.words[channel + Channel.TIMED_OUT] += 1
     loop.joints[j, CHANNEL], loop.joints[j, TIMED_OUT] = -1, 1
+    loop.own[TAKEOVERS] += 1
     loop.until[j] = math.inf

@@ -33,6 +33,8 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     TIMED_OUT,
     WRITTEN,
 )
+from hydro_sim_core.simulation.realtime.quaternions import write_quaternion
+from hydro_sim_core.simulation.realtime.sensors import tell_sensors
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, NUM_REPORT, RESIDUAL
 
 _CONVERGED = int(Flag.CONVERGED)
@@ -42,7 +44,7 @@ _IS_SATURATED, _IS_AT_LIMIT = int(JointStatus.SATURATED), int(JointStatus.AT_LIM
 #: Distance from a stop, and from the largest effort as a share of it, at which a joint is said to be there.
 _NEAR, _FULL = 1e-6, 1.0 - 1e-9
 #: Rows of the table of counts and the solver's report that precede the contacts of a state.
-NUM_COUNTS = 4
+NUM_COUNTS = 7
 
 
 @kernel
@@ -70,6 +72,7 @@ def tell_state(machine, loop, dt, took, flags):
     for c in range(at.num_channels):
         words[slot + at.slot_commands + c] = loop.taken[c]
     _tell_motion(machine, loop, slot)
+    tell_sensors(machine, loop, slot, dt, took > 0)
     _tell_links(machine, loop, slot)
     _tell_wrenches(machine, loop, slot)
     _keep_contacts(machine, loop, serial)
@@ -149,26 +152,7 @@ def _tell_links(machine, loop, slot):
                     for k in range(3):
                         entry += loop.R_WB[body, r, k] * model.R_BL[link, k, c]
                 loop.R_WL[r, c] = entry
-        _write_quaternion(loop.R_WL, loop.reals, row + LinkState.QW)
-
-
-@kernel
-def _write_quaternion(R, reals, at):
-    """Write the unit quaternion (w, x, y, z) of a rotation, by its largest component (Shepperd's method)."""
-    w, x, y = 1.0 + R[0, 0] + R[1, 1] + R[2, 2], 1.0 + R[0, 0] - R[1, 1] - R[2, 2], 1.0 - R[0, 0] + R[1, 1]
-    y -= R[2, 2]
-    z = 4.0 - w - x - y
-    most = max(max(w, x), max(y, z))
-    if most == w:
-        x, y, z = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    elif most == x:
-        w, y, z = R[2, 1] - R[1, 2], R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]
-    elif most == y:
-        w, x, z = R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], R[1, 2] + R[2, 1]
-    else:
-        w, x, y = R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
-    length = math.sqrt(w * w + x * x + y * y + z * z)
-    reals[at], reals[at + 1], reals[at + 2], reals[at + 3] = w / length, x / length, y / length, z / length
+        write_quaternion(loop.R_WL, loop.reals, row + LinkState.QW)
 
 
 @kernel
@@ -235,22 +219,24 @@ def _keep_contacts(machine, loop, serial):
     store(own, WRITTEN, start + needed)
     fence()
     kept[PATCHES], kept[FACES], kept[FACELESS] = num, count, faceless
-    i = _copy_counts(machine, out, start % out.shape[0])
+    i = _copy_counts(machine, loop, out, start % out.shape[0])
     i = _copy_patches(patches, num, faceless, out, i)
     _copy_faces(scratch.faces, count, out, i)
     kept[START] = start
 
 
 @kernel
-def _copy_counts(machine, out, i):
+def _copy_counts(machine, loop, out, i):
     """Copy counters, the solver's report and what points did not repeat; return where to go on.
 
-    Reads machine.scratch: S; machine.state: deep, faceless, unconverged, unsettled; machine.scratch.points: unrepeated;
-    machine.scratch.solver: report.
+    Reads loop: spent; machine.scratch: S; machine.state: deep, faceless, unconverged, unsettled;
+    machine.scratch.points: unrepeated; machine.scratch.solver: report.
     """
     state, scratch = machine.state, machine.scratch
     out[i], out[i + 1] = state.unconverged[0], state.unsettled[0]
     out[i + 2], out[i + 3] = state.deep[0], state.faceless[0]
+    for k in range(loop.spent.shape[0]):
+        out[i + 4 + k] = loop.spent[k]
     i += NUM_COUNTS
     for k in range(NUM_REPORT):
         out[i + k] = scratch.solver.report[k]

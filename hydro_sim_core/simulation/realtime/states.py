@@ -158,7 +158,7 @@ def _record(parts: list[Array], world: World, num: int, count: int) -> ContactRe
 def _diagnostics(kept: _Kept, world: World) -> Mapping[str, float | int | bool]:
     """As ``World.diagnostics``."""
     report, record = kept.report, kept.record
-    unconverged, unsettled, deep, faceless = (int(count) for count in kept.counts)
+    unconverged, unsettled, deep, faceless = (int(count) for count in kept.counts[:4])
     return {
         "faces": int(record.first_face[-1]),
         "patches": len(record.pair),
@@ -172,5 +172,5 @@ def _diagnostics(kept: _Kept, world: World) -> Mapping[str, float | int | bool]:
         "deep_steps": deep,
         "faceless_steps": faceless,
         "faceless_overlaps": len(record.faceless_pairs),
-        **world.step_statistics(),
+        **world.loop_stepper.statistics_of(kept.counts[4:]),
     }

@@ -13,18 +13,20 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.shared_memory.layout import Control, Flag, Life, Overrun, Status
 from hydro_sim_core.simulation.realtime.core import Core
 from hydro_sim_core.simulation.realtime.loop import STEP
+from hydro_sim_core.simulation.realtime.plan import Planner
 from hydro_sim_core.simulation.realtime.states import Circumstances
 from hydro_sim_core.simulation.running.backlog import GivenUpLog
 from hydro_sim_core.simulation.running.reader import RingReader
 from hydro_sim_core.simulation.running.realtime import privileges_here
 from hydro_sim_core.simulation.running.requests import HANDSHAKE_TIMEOUT, RunnerRequests
 from hydro_sim_core.simulation.running.settings import MAX_BACKLOG, OverrunPolicy, check_pace
+from hydro_sim_core.simulation.running.sources import Idle, Source, Sources
 from hydro_sim_core.simulation.running.timing import PaceRecorder, RunnerReport
 from hydro_sim_core.simulation.world import World
 from hydro_sim_core.simulation.world.snapshot import Snapshot, take_snapshot
@@ -36,15 +38,6 @@ LONGEST_SLEEP = 0.02
 #: Longest sleep while paused, s: clients see a heartbeat.
 _HEARTBEAT = 0.1
 _BILLION = 1_000_000_000
-
-#: Called with the world before steps; and the number of steps for which it has nothing to do, as far as is known now.
-Source = Callable[[World], None]
-Idle = Callable[[World], float]
-
-
-def whole_steps(duration: float, world: World) -> float:
-    """Number of whole steps of a world in a duration (s), not below 0; infinite for ever."""
-    return duration if duration == math.inf else max(0.0, math.floor(duration / world.time_step + 1e-6))
 
 
 class FixedRateRunner(RunnerRequests):
@@ -95,7 +88,7 @@ class FixedRateRunner(RunnerRequests):
         self._given_up = GivenUpLog()
         self._lock_step = lock_step
         self._thread_setup = thread_setup
-        self._sources: list[tuple[Source, Idle | None]] = []
+        self._sources = Sources()
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._stopping = False
         self._running = False
@@ -192,15 +185,27 @@ class FixedRateRunner(RunnerRequests):
         """Whether a step in lock-step is due but not yet permitted."""
         return self._lock_step and not self._paused and not self._permitted
 
-    def add_command_source(self, source: Source, idle: Idle | None = None) -> None:
+    def add_command_source(
+        self, source: Source, idle: Idle | None = None, planner: Planner | None = None
+    ) -> None:
         """Call ``source`` with the world before every step; it must be quick and not raise.
 
         Args:
             source: The source.
             idle: Returns for how many of the coming steps it need not be called, unless an action is submitted.
                 Without, the compiled loop cannot take the steps.
+            planner: Tells the compiled loop what to command in these steps instead.
         """
-        self._sources.append((source, idle))
+        self._sources.add(source, idle, planner)
+
+    @property
+    def led_joints(self) -> tuple[str, ...]:
+        """Joints that clients of the shared memory command; for sources."""
+        return self._core.led_joints
+
+    def take_from_clients(self, joints: Collection[str]) -> None:
+        """Have clients of the shared memory lead these joints no more, until they command them anew; for sources."""
+        self._core.take_from_clients(joints)
 
     # --- reading, from any thread
 
@@ -333,9 +338,7 @@ class FixedRateRunner(RunnerRequests):
         """How many steps the compiled loop may take from now on; 0 if Python is needed for the next."""
         if self._lock_step or self._listeners or not self.world.takes_whole_steps:
             return 0
-        idle = min(
-            (0.0 if spare is None else spare(self.world) for _, spare in self._sources), default=math.inf
-        )
+        idle = self._sources.hand_over(self.world, self._core.loop.plan)
         if idle < 1.0:
             return 0
         self.world.leave_to_others(self._core.led_joints)
@@ -356,6 +359,7 @@ class FixedRateRunner(RunnerRequests):
         self._steps_in_loop += taken
         if taken:
             world.end_stretch(core.before, told.loads)
+            self._sources.take_back(world, core.loop.plan)
         self._reader.finish(lambda: take_snapshot(world, self._epoch))
         self._tell_given_up(int(core.status[Status.SKIPPED] - skipped))
         return self._python_step(deadline) if why == STEP else deadline
@@ -435,8 +439,7 @@ class FixedRateRunner(RunnerRequests):
         began = time.monotonic()
         self._core.take_commands()
         self.world.leave_to_others(self._core.led_joints)
-        for source, _ in self._sources:
-            source(self.world)
+        self._sources.act(self.world)
         try:
             self.world.step()
         except FloatingPointError as failure:
@@ -445,6 +448,7 @@ class FixedRateRunner(RunnerRequests):
                 self._set_paused(True)
             self._core.park(self._failure)
             return
+        self._sources.note_step(self.world)
         nominal, ended = None if self._lock_step or not self._period else self._period, time.monotonic()
         self._pace.step_taken(began, ended, nominal)
         self._permitted = max(0, self._permitted - 1)

@@ -44,6 +44,10 @@ class WorldCommands(WorldParts):
         """Number of changes of drive commands; ``drive_targets`` is unchanged while this number is."""
         return self._drives.writes
 
+    def note_drive_writes(self) -> None:
+        """Count a change of drive commands that was made without this class."""
+        self._drives.writes += 1
+
     def drive_targets(self) -> Array:
         """(3, n) position, velocity and effort targets of the drives, including those of the script.
 

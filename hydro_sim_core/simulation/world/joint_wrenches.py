@@ -145,7 +145,7 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
 
     def _momentum_rates(self, q: Array, v: Array, a: Array, X_WL: Array) -> Array:
         """Rates of the links' momenta (links, 6) relative to free fall, moments about the world's origin."""
-        body, masses = self._built.assembly.link_body, self._masses
+        body, masses = self._built.assembly.link_body, self.link_masses
         posture = self._evaluator.update(q)
         # Index -1: what stands in the world falls upwards, seen from what falls freely.
         still = np.concatenate([np.zeros(3), -self._built.model.tree.gravity])
@@ -203,11 +203,12 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
         return [(rows.get(parent, -1), rows[child]) for parent, child in self._built.assembly.link_tree]
 
     @cached_property
-    def _masses(self) -> _Masses:
+    def link_masses(self) -> LinkMasses:
+        """Masses of the links."""
         given = {link.name: link for robot in self.scene.robots for link in robot.links}
         links = [given[name] for name in self.frame_names]
         inertials = [link.inertial for link in links]
-        return _Masses(
+        return LinkMasses(
             mass=np.array([0.0 if one is None else one.mass for one in inertials]),
             p_LCo=np.array([np.zeros(3) if one is None else one.p_LCo for one in inertials]).reshape(-1, 3),
             I_LCo=np.array([np.zeros((3, 3)) if one is None else one.I_LCo for one in inertials]).reshape(
@@ -217,7 +218,7 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
         )
 
 
-class _Masses(NamedTuple):
+class LinkMasses(NamedTuple):
     """Mass (kg), centre (m) and inertia about it (kg m^2) of every link, in its frame; which gravity does not pull."""
 
     mass: Array

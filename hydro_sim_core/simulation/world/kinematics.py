@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hydro_sim_core.arithmetic import product
 from hydro_sim_core.dynamics.joint_dispatch import FLOATING
 from hydro_sim_core.simulation.world.energies import Energies, elastic_energy, spring_energy
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
@@ -71,7 +72,7 @@ class WorldKinematics(WorldParts):
         index = self._frame("frame_jacobian", name)
         body = int(self._built.assembly.link_body[index])
         evaluator = self._evaluator.update(self._state.q)
-        X_WF = evaluator.body_pose(body) @ self._built.assembly.X_BL[index]
+        X_WF = product(evaluator.body_pose(body), self._built.assembly.X_BL[index])  # as the compiled loop
         return evaluator.point_jacobian(body, X_WF[:3, 3].copy())
 
     def frame_poses(self, q: Array | None = None) -> Array:
@@ -88,7 +89,7 @@ class WorldKinematics(WorldParts):
         bodies = np.zeros((len(evaluator.p_WB) + 1, 4, 4))
         bodies[:-1, :3, :3], bodies[:-1, :3, 3], bodies[:-1, 3, 3] = evaluator.R_WB, evaluator.p_WB, 1.0
         bodies[-1] = np.eye(4)  # index -1: the world
-        return bodies[self._built.assembly.link_body] @ self._built.assembly.X_BL
+        return product(bodies[self._built.assembly.link_body], self._built.assembly.X_BL)
 
     @cached_property
     def floating_coordinates(self) -> dict[str, int]:

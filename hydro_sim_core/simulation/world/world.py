@@ -37,7 +37,7 @@ from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.soft_pairs import soft_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
-from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, Stepper, stepper_of
+from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
 from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
 from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
@@ -47,6 +47,7 @@ from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, WorldJoint
 from hydro_sim_core.simulation.world.motion import WorldMotion
 from hydro_sim_core.simulation.world.saved_state import SavedState, fingerprint, read_saved_state
 from hydro_sim_core.simulation.world.scripts import Script, check_commands
+from hydro_sim_core.simulation.world.stretches import WorldStretches
 from hydro_sim_core.solvers import SolverOptions, solver_entry
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 
-class World(WorldMotion, WorldCommands, WorldJointWrenches):
+class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
     """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
 
     Attributes:
@@ -206,25 +207,6 @@ class World(WorldMotion, WorldCommands, WorldJointWrenches):
             self._keep_failed_step()
             if is_told:
                 self._drives.end_time_step()
-
-    @property
-    def takes_whole_steps(self) -> bool:
-        """Whether every step is one compiled call unless that fails, rather than many under error control."""
-        return type(self._stepper) is FixedSteps
-
-    def begin_stretch(self) -> int:
-        """Begin to take steps without this class; return how many may be taken until it has a word to say."""
-        self._script.apply(self.time, self._drives)
-        return self._script.steps_until_change(self.time, self.time_step)
-
-    def end_stretch(self, before: tuple[Array, Array], loads: StepLoads) -> None:
-        """Take notice that such steps were taken.
-
-        Args:
-            before: Coordinates (nq,) and velocities (nv,) at the begin of the last of them.
-            loads: What pushed links then, see ``loads_of_next_step``.
-        """
-        self._before, self._loads_before = before, loads
 
     def _keep_failed_step(self) -> None:
         if self._failed_step is None and self._stepper.failed is not None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.realtime.plan import Plan
 
 
 class Controller:
@@ -28,9 +29,15 @@ class Controller:
     def advance(self, world: World) -> None:
         """Command the drives for the coming step; must not raise."""
 
-    def quiet(self) -> bool:
-        """Whether ``advance`` has nothing to do until the next command comes."""
-        return type(self).advance is Controller.advance
+    def hand_over(self, world: World, plan: Plan) -> float:
+        """Have the compiled loop command what ``advance`` would; return for how many steps it can.
+
+        By default for ever if it does nothing, else not at all.
+        """
+        return math.inf if type(self).advance is Controller.advance else 0.0
+
+    def take_back(self, world: World, plan: Plan) -> None:
+        """Go on from where the compiled loop has come, after steps that it took by the plan."""
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
         """Give up these joints to the interface ``to``; None if they are no longer in the scene."""
@@ -68,6 +75,12 @@ class Arbiter:
                     losses.setdefault(owner, []).append(joint)
         for owner, lost in losses.items():
             owner.lost(frozenset(lost), controller.interface)
+
+    def give_up(self, controller: Controller, joints: Collection[str]) -> None:
+        """Leave joints that a controller has to nobody."""
+        for joint in joints:
+            if self._owners.get(joint) is controller:
+                del self._owners[joint]
 
     def joints_of(self, controller: Controller) -> tuple[str, ...]:
         """Joints that a controller commands."""

@@ -6,6 +6,7 @@ from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.controllers.position_clamp import PositionClamp
 from hydro_sim.controllers.speed_servo import SpeedServo
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.realtime.plan import Plan
 
 
 class DirectController(Controller):
@@ -25,9 +26,13 @@ class DirectController(Controller):
 
     # --- called in the stepping thread
 
-    def quiet(self) -> bool:
+    def hand_over(self, world: World, plan: Plan) -> float:
         """See ``Controller``."""
-        return self._servo.quiet()
+        return self._servo.hand_over(world, plan)
+
+    def take_back(self, world: World, plan: Plan) -> None:
+        """See ``Controller``."""
+        self._servo.take_back(plan)
 
     def advance(self, world: World) -> None:
         """See ``Controller``."""

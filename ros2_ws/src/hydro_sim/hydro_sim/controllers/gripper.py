@@ -21,6 +21,8 @@ from hydro_sim_core.description.scene_drives import GripperSpec
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.state import topic_token
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.realtime.plan import GRIPS, RAMP, Plan
+from hydro_sim_core.simulation.running.sources import steps_before
 
 #: Simulated time between two reports of progress, s; the default of ros2_control's gripper controllers.
 FEEDBACK_PERIOD = 0.05
@@ -66,6 +68,7 @@ class _Move:
     goal: Goal | None
     moved_at: float
     commanded: float
+    is_new: bool = True
     told_at: float = -math.inf
 
 
@@ -89,6 +92,7 @@ class GripperController(Controller):
         self._arbiter = arbiter
         self._parameters = parameters
         self._move: _Move | None = None
+        self._grip = 0  # row of it in the plan of the compiled loop
         self._ended_at = -math.inf  # end of the last move, simulated time in s
 
     @property
@@ -185,15 +189,56 @@ class GripperController(Controller):
             if move.goal is not None:
                 move.goal.finish(outcome, self._state(world, **how))
 
-    def quiet(self) -> bool:
+    def hand_over(self, world: World, plan: Plan) -> float:
+        """See ``Controller``: until the next report, or the end of a move."""
+        move, p = self._move, self._parameters
+        if move is None:
+            return math.inf
+        if move.is_new or not self._present:
+            return 0.0
+        spec, grip = self.spec, int(plan.whole[GRIPS])
+        rows = [world.joint_names.index(joint) for joint in spec.joints]
+        if move.commanded != move.gap and not self._hand_over_ramp(move, rows[0], world, plan):
+            return 0.0
+        plan.finger[grip] = -1
+        plan.finger[grip, : len(rows)] = rows
+        plan.closing[grip, : len(rows)] = list(spec.joints.values())
+        plan.closed[grip, : len(rows)] = [spec.closed.get(joint, 0.0) for joint in spec.joints]
+        plan.is_linkage[grip] = spec.is_linkage
+        plan.gap[grip], plan.near[grip] = move.gap, p.gripper_goal_tolerance
+        plan.slowest[grip], plan.patience[grip] = p.gripper_stall_velocity, p.gripper_stall_timeout
+        plan.moved_at[grip] = move.moved_at
+        plan.whole[GRIPS] = grip + 1
+        self._grip = grip
+        # Without a goal too: parameters are followed live.
+        since = world.time if move.goal is None else move.told_at
+        return steps_before(since + FEEDBACK_PERIOD * (1.0 - 1e-9) - world.time, world)
+
+    def _hand_over_ramp(self, move: _Move, row: int, world: World, plan: Plan) -> bool:
+        """Have the compiled loop move a linkage's joint; False where that mimics another one, which moves instead."""
+        (joint,) = self.spec.joints
+        if world.gripper_joints(self.name) != (joint,):
+            return False
+        plan.kind[row], plan.place[row], plan.end[row] = RAMP, move.commanded, move.gap
+        plan.coming[row], plan.speed[row] = move.commanded, world.joint_velocity_limits()[row]
+        return True
+
+    def take_back(self, world: World, plan: Plan) -> None:
         """See ``Controller``."""
-        return self._move is None
+        move = self._move
+        if move is None:
+            return
+        move.moved_at = float(plan.moved_at[self._grip])
+        if move.commanded != move.gap:
+            (joint,) = self.spec.joints
+            move.commanded = float(plan.place[world.joint_names.index(joint)])
 
     def advance(self, world: World) -> None:
         """End a move that has reached its goal or an obstacle."""
         move, p = self._move, self._parameters
         if move is None:
             return
+        move.is_new = False
         self._approach(move, world)
         fingers = _Fingers(self.spec, world)
         if abs(fingers.speed) > p.gripper_stall_velocity:

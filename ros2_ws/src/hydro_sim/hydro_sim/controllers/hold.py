@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Literal
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.controllers.motion import position_limits
 from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.simulation.realtime.plan import WEIGHTS, Plan
 
 HoldMode = Literal["hold", "float", "zero_effort"]
 
@@ -25,6 +27,13 @@ class WeightFeedForward:
     def needed(self, joints: Collection[str]) -> bool:
         """Whether any of the joints needs a feed-forward that changes with the posture."""
         return any(joint in self._row for joint in joints)
+
+    def hand_over(self, joints: Collection[str], world: World, plan: Plan) -> None:
+        """Have the compiled loop command these efforts to joints."""
+        rows = [world.joint_names.index(joint) for joint in joints if joint in self._row]
+        plan.is_weighed[rows] = 1
+        if rows:
+            plan.whole[WEIGHTS] = 1
 
     def efforts(self, world: World, joints: Collection[str]) -> dict[str, float]:
         """Effort of every joint in the present posture, N m or N; 0 where the drive compensates gravity itself."""
@@ -86,9 +95,10 @@ class HoldController(Controller):
         if self._weight.needed(self._held):
             self._command(world)
 
-    def quiet(self) -> bool:
+    def hand_over(self, world: World, plan: Plan) -> float:
         """See ``Controller``."""
-        return not self._weight.needed(self._held)
+        self._weight.hand_over(self._held, world, plan)
+        return math.inf
 
     def _command(self, world: World) -> None:
         efforts = self._weight.efforts(world, self._held)

@@ -13,12 +13,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.controllers.motion import Motion, PositionLimits, check_between_knots, position_limits
-from hydro_sim.controllers.tolerances import Tolerances, violation
+from hydro_sim.controllers.tolerances import JointTolerance, Tolerances, violation
 from hydro_sim.controllers.trajectory import Knot, Trajectory, parse_trajectory, trajectory_is_over
 from hydro_sim.hil.link import Action
 from hydro_sim.rejections import STOP_COMPLIANCE
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.simulation.realtime.plan import LEFT, REACHED, RUNS, Plan
+from hydro_sim_core.simulation.running.sources import steps_before
 
 Array = NDArray[np.float64]
 #: Result codes of FollowJointTrajectory.
@@ -26,6 +28,7 @@ SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS = 0, -1, -2
 OLD_HEADER_TIMESTAMP, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = -3, -4, -5
 #: Simulated time between two reports of progress, s; the default of joint_trajectory_controller.
 FEEDBACK_PERIOD = 0.05
+_NONE = JointTolerance()
 
 
 @dataclass(frozen=True)
@@ -224,9 +227,47 @@ class JointTrajectoryController(Controller):
             default=-math.inf,
         )
 
-    def quiet(self) -> bool:
+    def hand_over(self, world: World, plan: Plan) -> float:
+        """See ``Controller``: until the next start, end, report, or state outside or within tolerances."""
+        if self._stopping:
+            return 0.0
+        due = [
+            0.0 if one.trajectory.start_time is None else one.trajectory.start_time for one in self._waiting
+        ]
+        if self._runs and self._publish is not None:
+            due.append(self._published_at + FEEDBACK_PERIOD * (1.0 - 1e-9))
+        for run in self._runs:
+            due.append(self._hand_over_run(run, world, plan))
+        return steps_before(min(due, default=math.inf) - world.time, world)
+
+    def _hand_over_run(self, run: _Run, world: World, plan: Plan) -> float:
+        """Have the compiled loop follow a motion; return the simulated time at which it is to be looked at, s."""
+        rows = [self._index[joint] for joint in run.joints]
+        plan.is_rated[rows] = [joint in self._damped for joint in run.joints]
+        desired = run.desired
+        assert desired.velocities is not None
+        plan.desired[rows] = np.stack([desired.positions, desired.velocities], axis=-1)[run.columns]
+        until = math.inf
+        if not run.over:
+            # A step samples the motion at its end, which Python is to see first.
+            until = run.motion.hand_over(plan, rows, run.columns) - world.time_step
+        if run.goal is None or run.tolerances is None:
+            return until
+        allowed = run.tolerances.goal if run.over else run.tolerances.path
+        plan.watch[rows], plan.run[rows] = REACHED if run.over else LEFT, plan.whole[RUNS]
+        plan.allowed[rows] = [
+            (one.position, one.velocity) for one in (allowed.get(j, _NONE) for j in run.joints)
+        ]
+        plan.whole[RUNS] += 1
+        if run.over and run.tolerances.goal_time > 0.0:
+            until = run.motion.end_time + run.tolerances.goal_time
+        return min(until, run.told_at + FEEDBACK_PERIOD * (1.0 - 1e-9))
+
+    def take_back(self, world: World, plan: Plan) -> None:
         """See ``Controller``."""
-        return not (self._waiting or self._runs or self._stopping)
+        before = float(world.step_count - 1) * world.time_step
+        for run in self._runs:
+            run.desired, run.over = run.motion.sample(before + world.time_step)
 
     def advance(self, world: World) -> None:
         """Command the desired positions at the end of the coming step.

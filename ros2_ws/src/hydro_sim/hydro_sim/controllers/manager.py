@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from hydro_sim.controllers.arbiter import Arbiter, Controller
+from hydro_sim.controllers.clients import ClientJoints
 from hydro_sim.controllers.gripper import GripperController
 from hydro_sim.controllers.hold import HoldController, HoldMode
 from hydro_sim.controllers.kind import ControllerContext
@@ -19,7 +21,8 @@ from hydro_sim.hil.link import CommandLink
 from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.simulation import FixedRateRunner, World
-from hydro_sim_core.simulation.running.runner import whole_steps
+from hydro_sim_core.simulation.realtime.plan import Plan
+from hydro_sim_core.simulation.running.sources import whole_steps
 
 
 class Control:
@@ -61,13 +64,15 @@ class Control:
         self._context = context = ControllerContext(node, world, joints, parameters, *parts)
         self._servers = context.servers
         self._watched = [one for kind in controller_kinds().values() for one in kind.made(context)]
-        self._controllers: list[Controller] = [self._hold, *self._watched]
+        # Who takes a joint in the shared memory is known first, so that nobody else commands it in the same step.
+        clients = ClientJoints(runner, self._arbiter)
+        self._controllers: list[Controller] = [clients, self._hold, *self._watched]
         self._timeouts = CommandTimeouts(
             parameters, self._watched, self._arbiter, self._hold, link, node.get_logger()
         )
         for mode in ("hold", "float"):
             self._add_mode(mode)
-        runner.add_command_source(self._before_step, self._idle_steps)
+        runner.add_command_source(self._before_step, self._idle_steps, self)
 
     def close(self) -> None:
         """Destroy the action servers; the node destroys everything else."""
@@ -139,10 +144,24 @@ class Control:
         self._timeouts.advance(world)
 
     def _idle_steps(self, world: World) -> float:
-        """For how many steps no controller has anything to do, unless a command comes."""
-        if self._runner.snapshot().epoch != self._epoch or not all(one.quiet() for one in self._controllers):
+        """For how many steps no time-out may come, unless a command does."""
+        if self._runner.snapshot().epoch != self._epoch:
             return 0.0
         return whole_steps(self._timeouts.left(world), world)
+
+    def hand_over(self, world: World, plan: Plan) -> float:
+        """See ``Planner``: what all controllers command."""
+        free = math.inf
+        for controller in self._controllers:
+            free = min(free, controller.hand_over(world, plan))
+            if free < 1.0:
+                break
+        return free
+
+    def take_back(self, world: World, plan: Plan) -> None:
+        """See ``Planner``."""
+        for controller in self._controllers:
+            controller.take_back(world, plan)
 
     def _notice_epoch(self, world: World) -> None:
         epoch = self._runner.snapshot().epoch

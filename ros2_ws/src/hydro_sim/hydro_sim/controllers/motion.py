@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hydro_sim.controllers.trajectory import Knot, Trajectory
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.realtime.plan import MOST_PIECES, PIECES, Plan
 
 Array = NDArray[np.float64]
 #: Lowest and highest position of every joint that takes position commands, rad or m.
@@ -161,6 +162,23 @@ class Motion:
     def end_time(self) -> float:
         """Simulated time at which the last knot is reached, s."""
         return self._zero + self._times[-1]
+
+    def hand_over(self, plan: Plan, rows: Sequence[int], columns: Sequence[int]) -> float:
+        """Have the compiled loop follow the coming pieces; return the simulated time until which it can, s.
+
+        Args:
+            plan: The plan.
+            rows: Rows of the joints in it.
+            columns: Columns of the joints in this motion.
+        """
+        if self._piece >= len(self._pieces):
+            return self._zero + self._times[-1]
+        pieces = self._pieces[self._piece : self._piece + MOST_PIECES]
+        knots = self._times[self._piece : self._piece + MOST_PIECES + 1]
+        plan.kind[rows], plan.zero[rows], plan.piece[rows] = PIECES, self._zero, 0
+        plan.knots[rows, : len(knots)] = knots
+        plan.pieces[rows, : len(pieces)] = np.array(pieces).transpose(2, 0, 1)[columns]
+        return self._zero + knots[-1]
 
     def sample(self, time: float) -> tuple[Knot, bool]:
         """Desired state at simulated ``time`` (s), which must not decrease, and whether the end is reached."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from hydro_sim.controllers.motion import position_limits
 from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.simulation.realtime.plan import DAMPER, SERVO, Plan
 
 
 @dataclass
@@ -33,6 +35,7 @@ class SpeedServo:
 
     def __init__(self, world: World) -> None:
         self._set_points: dict[str, _SetPoint] = {}
+        self._is_commanded = True  # gains and efforts of all of them
         self.world_changed(world)
 
     def world_changed(self, world: World) -> None:
@@ -54,6 +57,7 @@ class SpeedServo:
             InputError: As for ``World.command_joints``; nothing is changed then.
         """
         world.check_joint_commands(commands)
+        self._is_commanded = False
         places = world.joint_positions()
         for joint, command in commands.items():
             assert command.velocity is not None
@@ -74,12 +78,29 @@ class SpeedServo:
         """Leave all joints to others."""
         self._set_points.clear()
 
-    def quiet(self) -> bool:
-        """Whether no joint is led."""
-        return not self._set_points
+    def hand_over(self, world: World, plan: Plan) -> float:
+        """Have the compiled loop move the set-points; return for how many steps it can."""
+        if not self._is_commanded:
+            return 0.0
+        for joint, point in self._set_points.items():
+            row = self._index[joint]
+            plan.kind[row] = DAMPER if point.position is None else SERVO
+            plan.speed[row] = point.speed
+            plan.place[row] = plan.coming[row] = point.position or 0.0
+            plan.reach[row] = self._reach.get(joint, 0.0)
+        return math.inf
+
+    def take_back(self, plan: Plan) -> None:
+        """Go on from the set-points that the compiled loop has moved."""
+        for joint, point in self._set_points.items():
+            row = self._index[joint]
+            point.speed = float(plan.speed[row])
+            if point.position is not None:
+                point.position = float(plan.place[row])
 
     def advance(self, world: World) -> None:
         """Command the set-points at the end of the coming step; must not raise."""
+        self._is_commanded = True
         if not self._set_points:
             return
         places, step = world.joint_positions(), world.time_step

@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from hydro_sim.controllers.arbiter import Arbiter, Controller
 from hydro_sim.controllers.hold import HoldController, WeightFeedForward
 from hydro_sim.controllers.motion import position_limits
-from hydro_sim.controllers.resolved_rate import joint_rates
 from hydro_sim.controllers.speed_servo import SpeedServo
 from hydro_sim.hil.link import Action
+from hydro_sim_core.arithmetic import product
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.dynamics.resolved_rate import joint_rates
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.simulation.realtime.plan import FRAME, STOP_TIME, TOOL, TWISTED, Plan
 
 Array = NDArray[np.float64]
 _SOURCE = "twist"
 #: Usual names of an arm's tool link, in order of preference.
 _USUAL_TOOLS = ("tool_frame", "end_effector_link", "tool0")
 _FASTEST = 1e3  # rad/s and m/s, beyond what any joint reaches
-#: Time (s) that a joint would need to reach its limit at the largest velocity allowed near it.
-_STOP_TIME = 0.1
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ class TwistController(Controller):
         self._hold = hold
         self._command: _Command | None = None
         self._stopping: tuple[str, ...] = ()
+        self._is_new = False  # joints are not commanded as it says yet
         self._servo = SpeedServo(world)
         self.world_changed(world)
 
@@ -162,7 +163,7 @@ class TwistController(Controller):
             self._check_tool()
             self._check_frame(frame)
             self._arbiter.take(self, self._joints, world.time)
-            self._command = command
+            self._command, self._is_new = command, True
 
         return apply
 
@@ -179,15 +180,30 @@ class TwistController(Controller):
 
     # --- called in the stepping thread
 
-    def quiet(self) -> bool:
+    def hand_over(self, world: World, plan: Plan) -> float:
         """See ``Controller``."""
-        return self._command is None and not self._stopping
+        if self._stopping or self._is_new:
+            return 0.0
+        if self._command is None:
+            return math.inf
+        frame = self._command.frame
+        plan.twist[:] = self._command.twist
+        plan.arm[: len(self._index)] = self._index
+        plan.whole[TWISTED], plan.whole[TOOL] = len(self._index), world.frame_names.index(self._tool)
+        plan.whole[FRAME] = -1 if frame is None else world.frame_names.index(frame)
+        self._weight.hand_over(self._joints, world, plan)
+        return self._servo.hand_over(world, plan)
+
+    def take_back(self, world: World, plan: Plan) -> None:
+        """See ``Controller``."""
+        self._servo.take_back(plan)
 
     def advance(self, world: World) -> None:
         """Command the joint velocities for the coming step."""
         if self._stopping:
             joints, self._stopping = self._stopping, ()
             self._hold.assume(world, joints, "hold")
+        self._is_new = False
         if self._command is None:
             return
         J = world.frame_jacobian(self._tool)[:, self._columns]
@@ -212,12 +228,12 @@ class TwistController(Controller):
         if command.frame is None:
             return command.twist
         R_WF = world.frame_pose(command.frame)[:3, :3]
-        return np.concatenate([R_WF @ command.twist[:3], R_WF @ command.twist[3:]])
+        return np.concatenate([product(R_WF, command.twist[:3]), product(R_WF, command.twist[3:])])
 
     def _bounds(self, world: World) -> tuple[Array, Array]:
         """Bounds on velocities that keep every joint within its limits."""
         q = world.joint_positions()[self._index]
-        return (self._lower - q) / _STOP_TIME, (self._upper - q) / _STOP_TIME
+        return (self._lower - q) / STOP_TIME, (self._upper - q) / STOP_TIME
 
     def lost(self, joints: frozenset[str], to: str | None) -> None:
         """See ``Controller``: an arm that loses a joint stops."""

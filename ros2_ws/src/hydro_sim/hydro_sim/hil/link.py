@@ -23,7 +23,7 @@ from hydro_sim.parameters import Parameters
 from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import CommandReport, FixedRateRunner, World
-from hydro_sim_core.simulation.running.runner import whole_steps
+from hydro_sim_core.simulation.running.sources import whole_steps
 from hydro_sim_core.simulation.running.timing import Durations
 
 #: Effect of a checked message on the World, in the stepping thread. It raises ``InputError``, without any change, if it

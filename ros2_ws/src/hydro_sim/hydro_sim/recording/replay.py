@@ -22,7 +22,7 @@ from hydro_sim.rejections import Rejections
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.recording import RecordedMessage, read_messages, run_files
 from hydro_sim_core.simulation import FixedRateRunner, World
-from hydro_sim_core.simulation.running.runner import whole_steps
+from hydro_sim_core.simulation.running.sources import whole_steps
 
 #: Later times than this (s) are wall-clock times; such a recording starts at its first command.
 _LATEST_SIMULATED_TIME = 1e6
