@@ -67,7 +67,9 @@ def plot_sweep(
     third = grid[2] if len(grid) > 2 and len(grid[2].values or ()) <= _MOST_PANELS else None
     panels = len(third.values or ()) if third else max(1, 1 if grid else len(drawn))
     with figure(Path(path), panels * _PANEL_WIDTH + 0.6, len(measures) * _PANEL_HEIGHT + 0.7) as canvas:
-        canvas.suptitle(title, color=_INK)
+        shown = [*grid[:2], *([third] if third else [])] if grid else drawn
+        over = [_short(axis.name) for axis in [*grid, *drawn] if axis not in shown]
+        canvas.suptitle(f"{title}, mean over {', '.join(over)}" if over else title, color=_INK, fontsize=11)
         for row, measure in zip(canvas.subplots(len(measures), panels, squeeze=False), measures, strict=True):
             if len(grid) >= 2:
                 _draw_maps(canvas, row, columns, grid, third, measure)
@@ -119,8 +121,7 @@ def _draw_maps(
         len(x.values or ()), len(y.values or ()), len(split)
     )
     low, high = (0.0, 100.0) if factor == 100.0 else _range(maps)
-    colours = ListedColormap(VIRIDIS / 255.0)
-    colours.set_bad(_NOTHING)
+    colours = ListedColormap(VIRIDIS / 255.0).with_extremes(bad=_NOTHING)
     images = []
     for k, panel in enumerate(row):
         values = maps[:, :, k].T
