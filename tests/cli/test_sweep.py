@@ -30,7 +30,11 @@ def test_a_sweep_writes_its_table_and_picture_and_tells_both_ends(tmp_path):
     assert "exists already; give another name, or --overwrite" in told
 
 
-def test_samples_without_measures_are_told_with_their_reasons(tmp_path):
+def test_samples_without_measures_are_told_with_their_reasons(tmp_path, monkeypatch):
+    def one_by_one(work, samples, jobs):
+        return ((index, work(sample)) for index, sample in enumerate(samples))
+
+    monkeypatch.setattr("hydro_sim_core.sweeps.sweep.completed", one_by_one)
     words = ("drop_box", "--vary", "models.box.friction=0.1,-1", *MEASURE, "--duration", 0.01, "--jobs", 1)
     status, told = call(*words, "--out", tmp_path / "t.parquet")
     assert status == 0

@@ -30,14 +30,9 @@ def test_means_are_taken_over_everything_else():
 
 @pytest.fixture
 def shown(monkeypatch):
-    """Axes of the figures that were written."""
-    axes, write = [], Figure.savefig
-
-    def savefig(canvas, *arguments, **options):
-        axes.extend(canvas.axes)
-        write(canvas, *arguments, **options)
-
-    monkeypatch.setattr(Figure, "savefig", savefig)
+    """Axes of the figures that would be written, which takes as long as all the rest."""
+    axes = []
+    monkeypatch.setattr(Figure, "savefig", lambda canvas, *_, **options: axes.extend(canvas.axes))
     return axes
 
 
@@ -53,9 +48,7 @@ def shown(monkeypatch):
     ],
 )
 def test_each_kind_of_sweep_has_its_plot(tmp_path, axes, panels, shown):
-    path = tmp_path / "plot.png"
-    plot_sweep(COLUMNS, axes, ["held", "force"], path, "title")
-    assert path.stat().st_size > 5_000
+    plot_sweep(COLUMNS, axes, ["held", "force"], tmp_path / "plot.png", "title")
     assert len([one for one in shown if one.get_label() != "<colorbar>"]) == 2 * panels
 
 
@@ -68,9 +61,10 @@ def test_a_heat_map_shows_the_shares(tmp_path, shown):
     assert [text.get_text() for text in shown[0].get_yticklabels()] == ["sap", "lagged"]
 
 
-def test_values_that_are_all_the_same_or_none_are_drawn_too(tmp_path):
+def test_values_that_are_all_the_same_or_none_are_drawn_too(tmp_path, shown):
     for value in (None, 2.0, True):
         columns = {**COLUMNS, "held": [value] * 12}
         plot_sweep(columns, [FRICTION, LAW], ["held"], tmp_path / "plot.png", "title")
         plot_sweep(columns, [FRICTION], ["held"], tmp_path / "plot.png", "title")
         plot_sweep(columns, [DRAWN], ["held"], tmp_path / "plot.png", "title")
+    assert len(shown) == 3 * 4

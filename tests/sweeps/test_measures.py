@@ -119,12 +119,16 @@ def test_a_run_that_cannot_be_made_has_its_reason_for_a_row(falling):
     assert "time_step" in row[ERROR]
 
 
+def test_what_is_no_trial_is_told():
+    with pytest.raises(InputError, match=r"1\.5 is no seed"):
+        TaskSampler("pancake_flip", {}).check({"seed": 1.5})
+    with pytest.raises(InputError, match="pancake_flop"):
+        TaskSampler("pancake_flop", {}).check({})
+
+
+@pytest.mark.long
 def test_a_task_measures_itself():
     sampler = TaskSampler("pancake_flip", {})
     row = sampler({"models.spatula.pose.xyz": [0.48, 1.55, 0.15], "seed": 3})
     assert (row["succeeded"], row["phase"], row[ERROR]) == (False, "take the spatula", None)
     assert "out of reach" in row["reason"]
-    with pytest.raises(InputError, match=r"1\.5 is no seed"):
-        sampler.check({"seed": 1.5})
-    with pytest.raises(InputError, match="pancake_flop"):
-        TaskSampler("pancake_flop", {}).check({})
