@@ -251,26 +251,30 @@ def test_without_ray_the_error_says_how_to_install_it(monkeypatch):
 
 
 @pytest.mark.long
-def test_a_cluster_makes_the_same_table(sampler, tmp_path):
+def test_a_cluster_makes_the_same_table(sampler, tmp_path, monkeypatch):
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed")
-    import ray
-
-    here = tmp_path / "here.parquet"
+    # A cluster of this test alone, at the loopback address, so that it needs no token.
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    program = (
+        "import ray\nmade = ray.init(num_cpus=2, include_dashboard=False, _node_ip_address='127.0.0.1')\n"
+        "print(made.address_info['gcs_address'], flush=True)\ninput()"
+    )
+    here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     made = sweep_of(sampler, here)
     made.run(1)
     made.finish()
-    address = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False).address_info["gcs_address"]
-    try:
-        there = tmp_path / "there.parquet"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", program], **pipes) as cluster:
+        address = cluster.stdout.readline().strip()
         made = sweep_of(sampler, there)
         made.run(1, ray=address)
         made.finish()
-        assert there.read_bytes() == here.read_bytes()
         items = [(tmp_path, index, {3: 1, 4: 9}.get(index, 0)) for index in range(6)]
         results = dict(completed_on_cluster(jobs.square, items, address))
-    finally:
-        ray.shutdown()
+        with pytest.raises(InputError, match="is wrong"):
+            list(completed_on_cluster(jobs.refuse, [1], address))
+    assert there.read_bytes() == here.read_bytes()
     assert "was lost" in str(results.pop(4))
     assert results == {index: index * index for index in range(6) if index != 4}
     assert [jobs.attempts(tmp_path, index) for index in range(6)] == [1, 1, 1, 2, 2, 1]

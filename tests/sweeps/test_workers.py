@@ -22,8 +22,9 @@ def test_a_killed_process_loses_what_it_was_doing_and_no_more(tmp_path):
     assert [jobs.attempts(tmp_path, index) for index in range(7)] == [1, 1, 1, 2, 2, 1, 1]
 
 
-def test_results_come_as_they_are_done():
-    assert [index for index, _ in completed(jobs.late, [(k, 2) for k in range(2)], 2)] == [1, 0]
+def test_an_item_does_not_wait_for_those_before_it(tmp_path):
+    found = dict(completed(jobs.wait_for_next, [(tmp_path, k, 2) for k in range(2)], 2))
+    assert found == {0: 0, 1: 1}
 
 
 def test_nothing_to_do_takes_no_process():
