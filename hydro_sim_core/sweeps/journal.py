@@ -26,7 +26,7 @@ class Journal:
         table: File of the table; the journal's name is this with ``.part`` behind it.
         told: What the sweep is. A journal of another one is refused.
         count: Number of samples.
-        restart: Whether to forget what is done.
+        replace: Whether what is done of another sweep is forgotten.
 
     Attributes:
         rows: Rows that are done, by number of the sample.
@@ -35,7 +35,7 @@ class Journal:
         InputError: The file cannot be written, is used by another process, or is of another sweep.
     """
 
-    def __init__(self, table: Path, told: Mapping[str, Any], count: int, restart: bool = False) -> None:
+    def __init__(self, table: Path, told: Mapping[str, Any], count: int, replace: bool = False) -> None:
         self.path = table.with_name(table.name + SUFFIX)
         self.rows: dict[int, Row] = {}
         self._count = count
@@ -48,7 +48,7 @@ class Journal:
             raise InputError(self.path, "", problem, "give a table in another folder") from None
         try:
             self._lock()
-            self._begin(json.dumps(told, sort_keys=True), restart)
+            self._begin(json.dumps(told, sort_keys=True), replace)
         except BaseException:
             self._file.close()
             raise
@@ -61,15 +61,17 @@ class Journal:
                 self.path, "", "is used by another sweep", "wait for it, or give another table"
             ) from None
 
-    def _begin(self, head: str, restart: bool) -> None:
+    def _begin(self, head: str, replace: bool) -> None:
         """Read what is done, and drop a last line that was not finished."""
         if os.fstat(self._file.fileno()).st_size > _LIMIT:
             raise InputError(self.path, "", "is too large for a journal", "remove it, or give another table")
-        line = b"" if restart else self._file.readline()
-        if line.endswith(b"\n") and line.decode(errors="replace").rstrip("\n") != head:
+        line = self._file.readline()
+        is_whole = line.endswith(b"\n")
+        is_same = is_whole and line.decode(errors="replace").rstrip("\n") == head
+        if is_whole and not is_same and not replace:
             mend = "give the same options to go on with it, another table, or --overwrite to forget it"
             raise InputError(self.path, "", "is of another sweep, which is not finished", mend)
-        if not line.endswith(b"\n"):
+        if not is_same:
             self._file.seek(0)
             self._file.truncate()
             self._write(head)

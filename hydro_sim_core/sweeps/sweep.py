@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ class Sweep:
         plan: The samples.
         sampler: What makes their rows.
         table: Parquet file that is written at the end.
-        restart: Whether what is done of an unfinished sweep is forgotten.
+        replace: Whether what is done of another unfinished sweep is forgotten.
 
     Attributes:
         journal: Rows that are done.
@@ -31,14 +32,14 @@ class Sweep:
         InputError: A path, a value or a measure is wrong for the first sample, or the files cannot be written.
     """
 
-    def __init__(self, plan: Plan, sampler: Sampler, table: Path, restart: bool = False) -> None:
+    def __init__(self, plan: Plan, sampler: Sampler, table: Path, replace: bool = False) -> None:
         require_duckdb()
         self._plan, self._sampler, self._table = plan, sampler, table
         self._samples = plan.samples()
         _check_names(["sample", *(axis.path for axis in plan.axes), *sampler.measures, ERROR])
         sampler.check(self._samples[0])
-        self._told = {**sampler.told(), **plan.told()}
-        self.journal = Journal(table, self._told, plan.count, restart)
+        self._told = {"hydro_sim": version("hydro-sim-core"), **sampler.told(), **plan.told()}
+        self.journal = Journal(table, self._told, plan.count, replace)
 
     def run(
         self, jobs: int, ray: str | None = None, done: Callable[[int], None] = lambda index: None

@@ -35,8 +35,8 @@ def sampler():
     return SceneSampler(scene.build(), 20, ["x:ball", "max_force:ball/ground", "high=z:ball>0.04"])
 
 
-def sweep_of(sampler, path, *, seed=3, restart=False):
-    return Sweep(Plan(parse_axes(VARIED), 3, "latin", seed), sampler, path, restart)
+def sweep_of(sampler, path, *, seed=3, replace=False):
+    return Sweep(Plan(parse_axes(VARIED), 3, "latin", seed), sampler, path, replace)
 
 
 @pytest.fixture
@@ -126,7 +126,10 @@ def test_what_is_done_of_another_sweep_is_not_taken(sampler, tmp_path, in_proces
     heavier = SceneSampler(sampler._scene.with_({"models.ball.links.ball.mass": 0.4}), 20, sampler._asked)
     with pytest.raises(InputError, match="is of another sweep"):
         sweep_of(heavier, path)
-    afresh = sweep_of(sampler, path, seed=4, restart=True)
+    again = sweep_of(sampler, path, replace=True)  # to replace a table: what was begun for that goes on
+    assert len(again.journal.rows) == 1
+    again.journal.close()
+    afresh = sweep_of(sampler, path, seed=4, replace=True)
     assert afresh.journal.rows == {}
     afresh.journal.close()
 
@@ -158,7 +161,7 @@ def test_a_journal_is_no_link_pipe_or_folder(tmp_path):
     for make in (lambda: part.symlink_to(tmp_path / "precious"), part.mkdir, lambda: os.mkfifo(part)):
         make()
         with pytest.raises(InputError):
-            Journal(tmp_path / "table.parquet", {}, 1, restart=True)
+            Journal(tmp_path / "table.parquet", {}, 1, replace=True)
         part.rmdir() if part.is_dir() and not part.is_symlink() else part.unlink()
     assert (tmp_path / "precious").read_text() == "precious\n"
 
