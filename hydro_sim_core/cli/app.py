@@ -28,6 +28,7 @@ _PLACES = {
     "scenes": "scenes:scenes",
     "validate": "validate:validate",
     "task": "task:task",
+    "sweep": "sweep:sweep",
     "hil-report": "hil_report:hil_report",
     "mesh": "mesh:mesh",
     "compile": "compile_kernels:compile_kernels",

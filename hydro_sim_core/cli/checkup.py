@@ -140,6 +140,7 @@ _TABLES = {
     "hydro_sim.solver_methods": "hydro_sim_core.description.solver_choices:solver_methods",
     "hydro_sim.integrators": "hydro_sim_core.description.solver_choices:integrators",
     "hydro_sim.streams": "hydro_sim_core.messages.streams:stream_kinds",
+    "hydro_sim.measures": "hydro_sim_core.sweeps.measures:measures",
 }
 _OF_THE_NODE = "hydro_sim.controllers"
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
 from typing import Any
 
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.trial import Trial, run_trial
+from hydro_sim_core.workers import Lost, completed
 
 
 def run_trials(
@@ -25,29 +26,26 @@ def run_trials(
         seeds: Of the variations.
         values: Other values of the scene by path, and settings of the controller as ``controller.NAME``.
         jobs: Number of processes.
-        done: Called with each trial as it ends, in the order of the seeds.
+        done: Called with each trial as it ends.
 
     Returns:
-        Their trials, in the same order; they do not depend on ``jobs``.
+        Their trials, in the order of the seeds; they do not depend on ``jobs``.
 
     Raises:
-        InputError: There is no such task or setting, or a path or value is wrong.
+        InputError: There is no such task or setting, a path or value is wrong, or a trial's process is killed twice.
     """
     find_told_task(name, values or {})
-    trials = []
-    # Started anew: a fork would share what the compiler keeps in threads.
-    with ProcessPoolExecutor(min(jobs, len(seeds)) or 1, mp_context=get_context("spawn")) as pool:
-        try:
-            for trial in pool.map(_trial, [(name, seed, dict(values or {})) for seed in seeds]):
-                done(trial)
-                trials.append(trial)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return trials
+    trials: dict[int, Trial] = {}
+    for index, trial in completed(partial(told_trial, name, dict(values or {})), seeds, jobs):
+        if isinstance(trial, Lost):
+            mend = "start again with fewer --jobs, or more memory free"
+            raise InputError(name, f"seed {seeds[index]}", str(trial), mend)
+        done(trial)
+        trials[index] = trial
+    return [trials[index] for index in range(len(seeds))]
 
 
-def _trial(asked: tuple[str, int, dict[str, Any]]) -> Trial:
-    name, seed, values = asked
+def told_trial(name: str, values: Mapping[str, Any], seed: int | None) -> Trial:
+    """A trial of the task of a name, with settings of its controller among the values; errors as ``run_trial``."""
     task, of_scene = find_told_task(name, values)
     return run_trial(task, seed, of_scene)

@@ -42,7 +42,8 @@ def test_programs_know_the_shape_and_the_sensor(plugin):
     """It stands on its base, a quarter of its length below its centre of mass, has a cone's inertia, and is upright."""
     done = run(plugin, "drop_cone.py")
     assert done.returncode == 0, done.stderr
-    height, moment, tilt = map(float, done.stdout.split())
+    height, moment, tilt, lowest = map(float, done.stdout.split())
+    assert height - 1e-3 < lowest <= height
     assert tilt == pytest.approx(0.2 + 0.1, abs=1e-3)
     assert height == pytest.approx(0.025, abs=1e-4)
     assert moment == pytest.approx(0.3 * 0.3 * 0.05**2, rel=1e-12)

@@ -15,6 +15,9 @@ from hydro_sim_core.simulation.world.world import World
 
 Rows = NDArray[Any]
 
+#: Bytes at whose multiples arrays begin: JAX takes over what begins at multiples of 64, and copies the rest.
+_ALIGNMENT = 64
+
 
 class CpuWorlds:
     """Worlds that threads step, as many at a time as there are cores.
@@ -35,13 +38,12 @@ class CpuWorlds:
         machine = world.machine
         structs = (("state", machine.state), ("drives", machine.drives), ("loads", machine.loads))
         self.rows: dict[str, Rows] = {
-            f"machine.{group}.{name}": np.repeat(array[None], n, axis=0)
+            f"machine.{group}.{name}": _repeated(array, n)
             for group, struct in structs
             for name, array in struct._asdict().items()
         }
         self._varied = {
-            name: np.repeat(_owner(machine.model, owner, field)[None], n, axis=0)
-            for name, (owner, field) in VARIED.items()
+            name: _repeated(_owner(machine.model, owner, field), n) for name, (owner, field) in VARIED.items()
         }
         self.failures: dict[int, str] = {}
         self._start = world.save_state()
@@ -120,6 +122,15 @@ def _owner(model: Any, owner: type, field: str) -> Rows:
     struct = model if isinstance(model, owner) else model.tree
     found: Rows = getattr(struct, field)
     return found
+
+
+def _repeated(array: Rows, n: int) -> Rows:
+    """(n, ...) an array n times, where other libraries can take it over."""
+    memory = np.empty(array.nbytes * n + _ALIGNMENT, dtype=np.uint8)
+    begin = -memory.ctypes.data % _ALIGNMENT
+    rows = memory[begin : begin + array.nbytes * n].view(array.dtype).reshape((n, *array.shape))
+    rows[...] = array
+    return rows
 
 
 def _cores() -> int:

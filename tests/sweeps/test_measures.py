@@ -1,0 +1,134 @@
+"""Measures against closed forms, and against what the world tells in every step."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.loading import find_scene
+from hydro_sim_core.sweeps.measures import parse_measure
+from hydro_sim_core.sweeps.samples import ERROR, SceneSampler, TaskSampler
+
+HEIGHT, STEP, MASS, G = 0.5, 1e-3, 0.3, 9.81
+
+
+@pytest.fixture(scope="module")
+def falling():
+    """A ball above a ground that it does not reach, and one far from it."""
+    scene = hs.SceneBuilder("falling", contact={"modulus": 1e6, "friction": 0.5}, time_step=STEP)
+    scene.add_ground()
+    for name, x in (("ball", 0.0), ("other", 1.0)):
+        scene.add_body(name, mass=MASS, xyz=(x, 0.0, HEIGHT)).add_shape("sphere", radius=0.05)
+    return scene.build()
+
+
+def test_a_fall_is_what_the_closed_form_says(falling):
+    steps = 100
+    fallen = G * STEP**2 * steps * (steps + 1) / 2.0  # velocity first, then position with it
+    asked = {
+        "x:ball": 0.0,
+        "z:ball": HEIGHT - fallen,
+        "displacement:ball": fallen,
+        "displacement:ball/other": 0.0,
+        "kinetic_energy": 2 * 0.5 * MASS * (G * STEP * steps) ** 2,
+        "z:ball<0.5": True,
+        "z:ball > 0.5": False,
+        "low=z:ball<0.5 and x:ball<0.1": True,
+        "neither=z:ball<0.5 and x:ball>0.1": False,
+    }
+    row = SceneSampler(falling, steps, list(asked))({})
+    assert row.pop(ERROR) is None
+    assert list(row) == [text.partition("=")[0] for text in asked]
+    for (text, expected), measured in zip(asked.items(), row.values(), strict=True):
+        assert type(measured) is type(expected), text
+        assert measured == pytest.approx(expected, rel=1e-11, abs=1e-13), text
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, 2.0, math.pi])
+def test_a_rotation_is_the_angle_about_any_axis(falling, angle):
+    world = hs.World(falling)
+    (part,) = parse_measure("rotation:ball").parts
+    gauge = part.measure.gauge(world, "ball")
+    q = world.q.copy()
+    axis = np.array([1.0, -2.0, 2.0]) / 3.0
+    q[:4] = [math.cos(angle / 2.0), *(math.sin(angle / 2.0) * axis)]
+    world.set_state(q, world.v)
+    assert gauge.value(world) == pytest.approx(angle, rel=1e-8, abs=1e-15)
+
+
+def test_forces_are_those_of_every_step():
+    """A box lands: the largest and least force of the steps in which it touched, and what remains at the end."""
+    scene = find_scene("drop_box")
+    steps = 250
+    names = ["max_force", "min_force", "touching", "peak_pressure"]
+    row = SceneSampler(scene, steps, [f"{name}:ground/box" for name in names] + ["faces", "energy"])({})
+    world, forces = hs.World(scene), []
+    for _ in range(steps):
+        world.step()
+        forces += [float(np.linalg.norm(patch.force_on_b)) for patch in world.contacts]
+    forces = [force for force in forces if force]
+    assert len(forces) > 10
+    assert row["max_force:ground/box"] == pytest.approx(max(forces), rel=1e-12)
+    assert row["min_force:ground/box"] == pytest.approx(min(forces), rel=1e-12)
+    assert row["touching:ground/box"] is bool(world.contacts and forces)
+    assert row["peak_pressure:ground/box"] == max(patch.peak_pressure for patch in world.contacts)
+    assert row["faces"] == world.diagnostics()["faces"]
+    assert row["energy"] == world.energies().total
+
+
+def test_what_never_touches_has_no_force(falling):
+    asked = [
+        "max_force:ball/ground",
+        "peak_pressure:ball/ground",
+        "touching:ball/ground",
+        "max_force:ball/ground<1",
+    ]
+    row = SceneSampler(falling, 3, asked)({})
+    assert list(row.values()) == [None, None, False, False, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("zz:ball", "'zz' is none that is known"),
+        ("z", "says not of what; write z:LINK"),
+        ("energy:ball", "takes no element"),
+        ("z:bal", "did you mean 'ball'?"),
+        ("z:ball<x", "'x' is no number"),
+        ("z:ball<", "'' is no number"),
+        ("z:ball and energy<1", "is a number, neither true nor false"),
+        ("displacement:ball/nobody", "'nobody' is no link"),
+        ("max_force:ball", "write LINK/LINK"),
+        ("max_force:ground/ground", "never touch"),
+        ("held:ball", "the scene has no gripper"),
+        ("grip_force:hand", "the scene has no gripper"),
+    ],
+)
+def test_what_cannot_be_measured_is_told(falling, text, told):
+    with pytest.raises(InputError) as caught:
+        SceneSampler(falling, 1, [text]).check({})
+    assert told in str(caught.value)
+
+
+def test_a_run_that_cannot_be_made_has_its_reason_for_a_row(falling):
+    sampler = SceneSampler(falling, 1, ["z:ball"])
+    row = sampler({"time_step": -1.0})
+    assert row["z:ball"] is None
+    assert "time_step" in row[ERROR]
+
+
+def test_what_is_no_trial_is_told():
+    with pytest.raises(InputError, match=r"1\.5 is no seed"):
+        TaskSampler("pancake_flip", {}).check({"seed": 1.5})
+    with pytest.raises(InputError, match="pancake_flop"):
+        TaskSampler("pancake_flop", {}).check({})
+
+
+@pytest.mark.long
+def test_a_task_measures_itself():
+    sampler = TaskSampler("pancake_flip", {})
+    row = sampler({"models.spatula.pose.xyz": [0.48, 1.55, 0.15], "seed": 3})
+    assert (row["succeeded"], row["phase"], row[ERROR]) == (False, "take the spatula", None)
+    assert "out of reach" in row["reason"]
