@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.planar_push.bodies import (
     OUTLINE,
-    RADIUS,
     MuJoCoPushing,
     OurPushing,
     Pushing,
@@ -35,6 +34,7 @@ from hydro_sim_core.experiments.planar_push.bodies import (
 )
 from hydro_sim_core.experiments.planar_push.paths import Path
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+from hydro_sim_core.experiments.verdicts import require_mujoco, with_verdicts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,7 @@ PUSHES = np.array(
     ]
 )
 #: Times between the places that are kept of a rollout, s.
-KEPT = 0.016
+KEPT = 0.04
 
 
 class Variant(NamedTuple):
@@ -108,6 +108,7 @@ class Variant(NamedTuple):
         distance: The paper's mean, cm, and the bound of its row.
         angle: The same of the angle, degrees.
         seconds: The paper's time of a step, ms, on its own graphics card.
+        differs: Whether the result is not the paper's.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Variant(NamedTuple):
     distance: tuple[float, float]
     angle: tuple[float, float]
     seconds: float
+    differs: bool = False
 
 
 VARIANTS = (
@@ -142,8 +144,9 @@ def run(variants: Sequence[Variant] = VARIANTS) -> ExperimentReport:
         variants: Columns of table 7.
 
     Raises:
-        ImportError: MuJoCo is not installed.
+        InputError: MuJoCo is not installed.
     """
+    require_mujoco("planar_push")
     ends, series = _roll_out("MuJoCo", MuJoCoPushing(2e-3), 2e-3)
     goals = ends
     comparisons: list[Comparison] = []
@@ -152,6 +155,7 @@ def run(variants: Sequence[Variant] = VARIANTS) -> ExperimentReport:
         ends, more = _roll_out(variant.name, simulator, variant.time_step)
         series |= more
         rows, more = _rows(variant.name, ends, goals, variant.distance, variant.angle)
+        rows = with_verdicts(rows, [row.quantity for row in rows] if variant.differs else ())
         comparisons += rows
         series |= more
     for name, simulator_of, time_step in ((PRESSURE, _pressure, 2e-3), (FINER, MuJoCoPushing, 5e-4)):
@@ -207,3 +211,93 @@ def _rows(
         Comparison(f"{name}: angle", "deg", angle[0], float(degrees.mean()), angle[1], "absolute"),
     ]
     return rows, {f"distance, {name}": centimetres.tolist(), f"angle, {name}": degrees.tolist()}
+
+
+#: What the picture shows of each path, and colours of the models.
+_SHOWN = (("MuJoCo", "#c44e24"), ("2 ms, RK4, 4k points", "#1f5fa8"), (PRESSURE, "#3c8a4e"))
+
+
+def plot(report: ExperimentReport, path: FilePath) -> None:
+    """Plot the ends of all paths and the columns of table 7, with the paper's.
+
+    Raises:
+        InputError: The figure cannot be drawn or written.
+    """
+    series = {name: np.array(values) for name, values in report.series.items()}
+    with figure(path, 12.0, 6.6) as canvas:
+        above, below = canvas.subfigures(2, 1, height_ratios=(1.0, 1.1))
+        for number, axes in enumerate(above.subplots(1, len(PUSHES))):
+            _push_panel(axes, series, number)
+        above.legend(
+            *above.axes[0].get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=4,
+            frameon=False,
+            fontsize=9,
+        )
+        _bars(below.subplots(1, 3), report)
+        canvas.suptitle(f"{report.title}; Beker 2025, figures 6 and 7", fontsize=11)
+
+
+def _push_panel(axes: Axes, series: dict[str, Array], number: int) -> None:
+    axes.plot(*np.vstack([OUTLINE, OUTLINE[:1]]).T, color="#9a9a9a", lw=1.0, ls="--", label="start")
+    for name, colour in _SHOWN:
+        if f"x, {name}" not in series:
+            continue
+        rows = [series[f"{what}, {name}"].reshape(len(PUSHES), -1)[number] for what in ("x", "y", "heading")]
+        x, y, heading = (row[-1] for row in rows)
+        turn = np.array([[np.cos(heading), -np.sin(heading)], [np.sin(heading), np.cos(heading)]])
+        corners = OUTLINE @ turn.T + [x, y]
+        axes.plot(*np.vstack([corners, corners[:1]]).T, color=colour, lw=1.6, label=name)
+    finger = [series[f"finger {what}, MuJoCo"].reshape(len(PUSHES), -1)[number] for what in "xy"]
+    axes.plot(*finger, color="black", lw=0.8)
+    axes.plot(finger[0][-1], finger[1][-1], "o", color="black", ms=5)
+    axes.set_aspect("equal")
+    axes.set(xlim=(-0.32, 0.32), ylim=(-0.32, 0.32), xticks=(), yticks=())
+    axes.set_title(f"path {number + 1}", fontsize=10)
+
+
+def _bars(panels: NDArray[np.object_], report: ExperimentReport) -> None:
+    rows = {tuple(c.quantity.rsplit(": ", 2)[-2:]): c for c in report.comparisons}
+    names = list(dict.fromkeys(name for name, _ in rows))
+    papers = {variant.name: variant.seconds for variant in VARIANTS}
+    place = np.arange(len(names))
+    for panel, what, unit in zip(panels, ("distance", "angle"), ("cm", "deg"), strict=False):
+        axes: Axes = panel
+        axes.barh(
+            place + 0.2,
+            [rows[name, what].reference for name in names],
+            0.4,
+            color="#c9c9c9",
+            label="paper",
+        )
+        axes.barh(
+            place - 0.2,
+            [rows[name, what].measured for name in names],
+            0.4,
+            color="#1f5fa8",
+            label="here",
+        )
+        axes.set_xlabel(f"mean {what} from MuJoCo at the end [{unit}]")
+    axes = panels[2]
+    axes.barh(
+        place + 0.2,
+        [papers.get(name, np.nan) for name in names],
+        0.4,
+        color="#c9c9c9",
+        label="paper, graphics card",
+    )
+    axes.barh(
+        place - 0.2,
+        [report.series[f"ms a step, {name}"][0] for name in names],
+        0.4,
+        color="#1f5fa8",
+        label="here, one core",
+    )
+    axes.set_xscale("log")
+    axes.set_xlabel("time of a step [ms]")
+    for axes in panels:
+        axes.set_yticks(place, names if axes is panels[0] else [""] * len(names), fontsize=8)
+        axes.invert_yaxis()
+        axes.grid(alpha=0.3, axis="x")
+        axes.legend(frameon=False, fontsize=8, loc="lower right")
