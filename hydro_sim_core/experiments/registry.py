@@ -22,13 +22,16 @@ from hydro_sim_core.experiments import (
     off_centre_box,
     point_contact,
     rocking,
+    scm_profile,
     sliding_disk,
     slip_control,
     spatula_release,
     spatula_slip,
     sphere_convergence,
+    ssdf_isosurface,
     thin_plates,
 )
+from hydro_sim_core.experiments.planar_push import experiment as planar_push
 from hydro_sim_core.experiments.report import ExperimentReport
 from hydro_sim_core.experiments.rigid_pairs import experiment as rigid_pairs
 
@@ -160,6 +163,21 @@ EXPERIMENTS = {
         "Plates of 0.5 to 10 mm in the Soft-bubble gripper: the force on each and the pull at which it slips.",
         lambda quick: thin_plates.run(thin_plates.QUICK) if quick else thin_plates.run(),
         thin_plates.plot,
+    ),
+    "ssdf_isosurface": Experiment(
+        "Zero levels of the soft distance from cold to hot, against closed forms (Beker 2025, figures 1 and 4).",
+        lambda _: ssdf_isosurface.run(),
+        ssdf_isosurface.plot,
+    ),
+    "scm_profile": Experiment(
+        "Force, gradient and Hessian of two spheres in smooth contact, beside MuJoCo (Beker 2025, figure 5).",
+        lambda _: scm_profile.run(),
+        scm_profile.plot,
+    ),
+    "planar_push": Experiment(
+        "A finger pushes a T in smooth contact, MuJoCo and the pressure field (Beker 2025, figures 6 and 7).",
+        lambda quick: planar_push.run(planar_push.QUICK if quick else planar_push.VARIANTS),
+        planar_push.plot,
     ),
 }
 

@@ -9,6 +9,7 @@ import pytest
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, contact_wrench, separation
 from hydro_sim_core.contact.soft_distance.kernels import make_pair_memory, pair_wrench
+from hydro_sim_core.contact.soft_distance.weighing import balls_of_blocks, order_in_blocks
 from support.contact_models.clouds import sphere_cloud
 from support.contact_models.rigid_poses import pose
 
@@ -23,9 +24,10 @@ def pressed(a, b, X_BA, twist, model, derive=False):
     memory = make_pair_memory(64)
     wrench, jacobian = np.zeros(6), np.zeros((6, 12) if derive else (0, 0))
     counts = [[len(c.points), 0 if c.is_half_space else len(c.points)] for c in (a, b)]
+    planes = [in_blocks(cloud) for cloud in (a, b)]
     least = pair_wrench(
-        np.ascontiguousarray(np.hstack([a.points, a.normals]).T),
-        np.ascontiguousarray(np.hstack([b.points, b.normals]).T),
+        *planes,
+        *(balls_of_blocks(some, some.shape[1]) for some in planes),
         np.array(counts),
         np.ascontiguousarray(X_BA[:3, :3]),
         X_BA[:3, 3].copy(),
@@ -36,6 +38,12 @@ def pressed(a, b, X_BA, twist, model, derive=False):
         jacobian,
     )
     return wrench, jacobian, least, memory
+
+
+def in_blocks(cloud):
+    """Planes (6, N) in the order of their blocks."""
+    order = order_in_blocks(cloud.points)
+    return np.ascontiguousarray(np.hstack([cloud.points, cloud.normals])[order].T)
 
 
 def cases():

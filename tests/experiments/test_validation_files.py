@@ -204,6 +204,9 @@ CURVES = {
     "margin_boxes": "spread",
     "rigid_pairs": "off its place, hydro-sim",
     "thin_plates": "force",
+    "ssdf_isosurface": "radius, sphere",
+    "scm_profile": "laws",
+    "planar_push": "distance, 2 ms, RK4, 4k points",
 }
 
 

@@ -224,25 +224,71 @@ def test_gradients_of_a_step_are_those_of_central_differences(system, state, jax
     close(jax.jit(jax.jacfwd(stepped))(x), central(jax.jit(stepped), x, 1e-5))
 
 
+SLIDERS = """<robot name="sliders"><link name="base"/>
+<link name="finger"><inertial><mass value="0.2"/>
+  <inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="box"><inertial><mass value="0.4"/>
+  <inertia ixx="0.001" iyy="0.0012" izz="0.0008" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="push" type="prismatic"><parent link="base"/><child link="finger"/><axis xyz="1 0 0"/>
+  <limit lower="-3" upper="3" effort="99" velocity="99"/></joint>
+<joint name="turn" type="revolute"><parent link="base"/><child link="box"/><axis xyz="0 0 1"/>
+  <limit lower="-3" upper="3" effort="99" velocity="99"/></joint></robot>"""
+
+
+@pytest.fixture(scope="module")
+def sliders(tmp_path_factory):
+    """A finger that slides along x against a box that turns about z: so few joints that a Hessian soon compiles."""
+    path = tmp_path_factory.mktemp("robot") / "sliders.urdf"
+    path.write_text(SLIDERS)
+    box = cloud_of_geometry(geometry.box(0.06, 0.2, 0.06), 10)
+    ball = sphere_cloud(0.03, 8)
+    ball = OrientedCloud(ball.points + np.array([-0.059, 0.06, 0.0]), ball.normals)
+    system = SoftSystem(load_urdf(path).built.model.tree, (ball, box), (0, 1), (SoftPair(0, 1, PUSH),))
+    # The first coordinate is the finger's.
+    moved = system.points(np.array([0.1, 0.0]), 0) - system.points(np.zeros(2), 0)
+    np.testing.assert_allclose(moved, np.tile([0.1, 0.0, 0.0], (8, 1)), atol=1e-15)
+    return system
+
+
+def end_of(system, jax, steps):
+    """The state at the end by that at the start and constant efforts, and a state in contact with efforts."""
+    twin, jnp = system.as_arrays_of(jax.numpy), jax.numpy
+
+    def end(x):
+        efforts = jnp.broadcast_to(x[4:], (steps, 2))
+        qs, vs = twin.rollout(x[:2], x[2:4], efforts, DT, "euler")
+        return jnp.concatenate([qs[-1], vs[-1]])
+
+    x = np.array([0.0005, 0.02, 0.3, -0.2, 1.0, 0.1])
+    assert np.abs(system.contact_forces(x[:2], x[2:4])).max() > 0.5
+    return end, x
+
+
 @pytest.mark.long
-def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(system, state, jax):
-    """Of a cost by three numbers that scale the efforts of a few steps."""
-    twin, steps = system.as_arrays_of(jax.numpy), 3
-    goal, start = np.array([0.2, 0.1, 0.35]), tuple(map(jax.numpy.asarray, state))
-    directions = np.random.default_rng(4).standard_normal((3, steps * 8)).reshape(3, steps, 8)
+def test_gradients_and_hessians_of_a_step_are_those_of_central_differences(sliders, jax):
+    end, x = end_of(sliders, jax, 1)
+    value, slope = jax.jit(end), jax.jit(jax.jacfwd(end))
+    close(slope(x), central(value, x, 1e-5))
+    hessian = np.asarray(jax.jit(jax.jacfwd(jax.jacrev(end)))(x))
+    close(hessian, central(slope, x, 1e-5))
+    np.testing.assert_allclose(hessian, np.swapaxes(hessian, 1, 2), atol=1e-11 * np.abs(hessian).max())
 
-    def cost(u):
-        qs, vs = twin.rollout(*start, jax.numpy.tensordot(u, directions, axes=1), DT, "euler")
-        miss = qs[-1][5:8] - goal
-        return miss @ miss + 1e-3 * vs[-1] @ vs[-1]
 
-    u = np.array([0.3, -0.5, 0.4])
-    slope = jax.jit(jax.jacfwd(cost))
-    close(slope(u), central(jax.jit(cost), u, 1e-3))
-    hessian = np.asarray(jax.jit(jax.jacfwd(jax.jacfwd(cost)))(u))
-    close(hessian, central(slope, u, 1e-3))
-    np.testing.assert_allclose(hessian, hessian.T, atol=1e-12 * np.abs(hessian).max())
-    np.testing.assert_allclose(jax.jit(jax.grad(cost))(u), slope(u), rtol=1e-10)
+@pytest.mark.long
+def test_second_derivatives_of_a_rollout_are_those_of_central_differences(sliders, jax):
+    """Along two directions, d'He = e'Hd for each number of the end: a whole Hessian takes minutes to compile."""
+    end, x = end_of(sliders, jax, 4)
+    d, e = np.random.default_rng(4).standard_normal((2, 6))
+
+    def slope(x, along):
+        return jax.jvp(end, (x,), (along,))[1]
+
+    first = jax.jit(slope)
+    second = jax.jit(lambda x, a, b: jax.jvp(lambda y: slope(y, a), (x,), (b,))[1])
+    close(first(x, d), central(lambda t: end(x + t[0] * d), np.zeros(1), 1e-5)[..., 0])
+    found = np.asarray(second(x, d, e))
+    close(found, central(lambda t: first(x + t[0] * e, d), np.zeros(1), 1e-5)[..., 0])
+    np.testing.assert_allclose(second(x, e, d), found, atol=1e-11 * np.abs(found).max())
 
 
 def test_vmap_over_states_efforts_and_shapes(system, state, jax):

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, cloud_of_geometry
-from hydro_sim_core.contact.soft_distance.kernels import NUM_PARAMETERS
+from hydro_sim_core.contact.soft_distance.pressing import NUM_PARAMETERS
+from hydro_sim_core.contact.soft_distance.weighing import balls_of_blocks, block_count, order_in_blocks
 from hydro_sim_core.description.scene_soft import SoftPairSettings, SoftSettings
 from hydro_sim_core.dynamics import frozen
 from hydro_sim_core.errors import InputError
@@ -40,11 +41,11 @@ def soft_pairs(
     planes, areas = np.zeros((len(colliders), 6, count)), np.ones((len(colliders), count))
     counts = np.zeros((len(colliders), 2), dtype=np.int64)
     for i, cloud in clouds.items():
-        n = len(cloud.points)
-        planes[i, :3, :n], planes[i, 3:, :n] = cloud.points.T, cloud.normals.T
+        n, order = len(cloud.points), order_in_blocks(cloud.points)
+        planes[i, :3, :n], planes[i, 3:, :n] = cloud.points[order].T, cloud.normals[order].T
         counts[i] = n, 0 if cloud.is_half_space else n
         if cloud.areas is not None:
-            areas[i, :n] = cloud.areas
+            areas[i, :n] = cloud.areas[order]
     own = _own_settings(colliders, settings, source)
     parameters = np.zeros((len(pairs), NUM_PARAMETERS))
     for row, (a, b) in enumerate(pairs.tolist()):
@@ -63,8 +64,12 @@ def soft_pairs(
         if told is not None:
             model = replace(model, **told.model_dump(exclude={"links"}, exclude_none=True))
         parameters[row] = astuple(model)
+    balls = np.array(
+        [balls_of_blocks(of_one, n) for of_one, (n, _) in zip(planes, counts.tolist(), strict=True)]
+    )
     return SoftPairs(
         planes=frozen(planes, shape=planes.shape),
+        balls=frozen(balls, shape=(-1, 4, block_count(count))),
         counts=frozen(counts, np.int64, (-1, 2)),
         areas=frozen(areas, shape=areas.shape),
         parameters=frozen(parameters, shape=(-1, NUM_PARAMETERS)),

@@ -209,7 +209,7 @@ def _press_patches(model, scratch, v):
         body_b = model.geometry_body[model.pairs[pair, 1]]
         R, x = patches.R_WG[p], patches.p_WG[p]
         twist = scratch.solver.twists[p]
-        _relative_twist(tree.V_WB, body_a, body_b, R, x, twist)
+        twist_of_pair(tree.V_WB, body_a, body_b, R, x, twist)
         if model.running.shape[0] > 0:
             add_surface_velocity(model, scratch, p, twist[3:])
         _press_faces(model, scratch, p, twist)
@@ -220,7 +220,7 @@ def _press_patches(model, scratch, v):
 
 
 @kernel
-def _relative_twist(V_WB, body_a, body_b, R_WG, p_WG, twist):
+def twist_of_pair(V_WB, body_a, body_b, R_WG, p_WG, twist):
     """Twist (6,) of body B relative to A at the origin of a frame G and in its axes."""
     for k in range(6):
         of_b = V_WB[body_b, k] if body_b >= 0 else 0.0

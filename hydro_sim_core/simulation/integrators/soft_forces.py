@@ -15,12 +15,14 @@ from hydro_sim_core.contact.pressure_field.faces import (
     SLOPE_A,
     SLOPE_B,
 )
-from hydro_sim_core.contact.soft_distance.kernels import EPSILON3, press_pair
+from hydro_sim_core.contact.soft_distance.kernels import press_pair
+from hydro_sim_core.contact.soft_distance.pressing import EPSILON3
 from hydro_sim_core.dynamics.kinematics import body_velocities, integrate_positions
 from hydro_sim_core.simulation.integrators.continuous_forces import (
     apply_efforts,
     place_bodies,
     solve_accelerations,
+    twist_of_pair,
 )
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches
 from hydro_sim_core.simulation.stepping.model import MachineData
@@ -115,18 +117,20 @@ def _press(model, soft, scratch, memory, pair, share, is_shown):
     """Press the bodies of a pair (``scratch.tree.F_WB``, about the origin), and show the contact if asked.
 
     Reads memory: R_BA, mean, no_jacobian, p_BA, twist, wrench; model: geometry_body, pairs; scratch: R_WG, p_WG; soft:
-    counts, parameters, planes; scratch.tree: F_WB, V_WB.
+    balls, counts, parameters, planes; scratch.tree: F_WB, V_WB.
     Writes memory: R_BA, mean, no_jacobian, p_BA, twist, wrench; scratch.tree: F_WB.
     """
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     body_a, body_b = model.geometry_body[a], model.geometry_body[b]
     R, p, V_WB = scratch.R_WG[b], scratch.p_WG[b], scratch.tree.V_WB
     set_relative_pose(scratch, a, b, memory.R_BA, memory.p_BA)
-    _set_twist(V_WB, body_a, body_b, R, p, memory.twist)
+    twist_of_pair(V_WB, body_a, body_b, R, p, memory.twist)
     counts, wrench = soft.counts, memory.wrench
     least = press_pair(
         soft.planes[a],
         soft.planes[b],
+        soft.balls[a],
+        soft.balls[b],
         counts[a],
         counts[b],
         memory.R_BA,
@@ -153,30 +157,6 @@ def _press(model, soft, scratch, memory, pair, share, is_shown):
             scratch.tree.F_WB[body_b, k] += value
     if is_shown and least < _REACH * soft.parameters[pair, EPSILON3]:
         _show(soft, scratch, memory, pair, a, b)
-
-
-@kernel
-def _set_twist(V_WB, body_a, body_b, R, p, twist):
-    """Twist (6,) of B relative to A at the origin of geometry B's frame and in its axes.
-
-    Args:
-        V_WB: (nb, 6) twists of the bodies about the world's origin.
-        body_a: Body of A, -1 for the world.
-        body_b: Body of B.
-        R: (3, 3) orientation of geometry B.
-        p: (3,) its origin, m.
-        twist: (6,) out.
-    """
-    for k in range(6):
-        of_b = V_WB[body_b, k] if body_b >= 0 else 0.0
-        twist[k] = of_b - (V_WB[body_a, k] if body_a >= 0 else 0.0)
-    w0, w1, w2 = twist[0], twist[1], twist[2]
-    u0 = twist[3] + w1 * p[2] - w2 * p[1]
-    u1 = twist[4] + w2 * p[0] - w0 * p[2]
-    u2 = twist[5] + w0 * p[1] - w1 * p[0]
-    for i in range(3):
-        twist[i] = R[0, i] * w0 + R[1, i] * w1 + R[2, i] * w2
-        twist[3 + i] = R[0, i] * u0 + R[1, i] * u1 + R[2, i] * u2
 
 
 @kernel

@@ -20,7 +20,9 @@ class SoftPairs(NamedTuple):
     """Clouds and parameters, by the model's geometries and pairs. All arrays are read-only.
 
     Attributes:
-        planes: (G, 6, N) planes of every geometry in its frame: points, m, and normals; those of no pair have none.
+        planes: (G, 6, N) planes of every geometry in its frame, in blocks: points, m, and normals; of those of
+            no pair none.
+        balls: (G, 4, B) balls about the blocks, see ``soft_distance.weighing``.
         counts: (G, 2) number of its planes, and of its points that may press: of a half space none.
         areas: (G, N) area of every cell, m^2.
         parameters: (P, NUM_PARAMETERS) of every pair, see ``soft_distance.kernels``.
@@ -28,6 +30,7 @@ class SoftPairs(NamedTuple):
     """
 
     planes: ConstFloat3D
+    balls: ConstFloat3D
     counts: ConstInt2D
     areas: ConstFloat2D
     parameters: ConstFloat2D

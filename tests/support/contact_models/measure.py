@@ -22,6 +22,7 @@ from hydro_sim_core.contact.soft_distance import (
     contact_wrench,
 )
 from hydro_sim_core.contact.soft_distance.kernels import make_pair_memory, pair_wrench
+from hydro_sim_core.contact.soft_distance.weighing import balls_of_blocks, order_in_blocks
 
 sys.path.append(str(Path(__file__).parents[2]))
 from support.contact_models.rigid_poses import pose
@@ -62,16 +63,30 @@ def time_calls(repeat):
 
 def time_kernels(counts):
     """Microseconds of the compiled soft minimum, without and with derivatives: a ball in the side of a box."""
-    model = np.array(astuple(SoftContactModel(5e3, 0.5, 0.3, 1e-2, 1e-4, 1e-3, 1e-3)))
     X_BA = pose((-0.144, 0.0, 0.0))
     times = {}
     for count in counts:
         shapes = geometry.box(0.25, 0.2, 0.04), geometry.sphere(0.02, resolution=0.003)
         clouds = [cloud_of_geometry(shape, count) for shape in shapes]
-        planes = [np.ascontiguousarray(np.hstack([cloud.points, cloud.normals]).T) for cloud in clouds]
+        rows = [np.hstack([cloud.points, cloud.normals])[order_in_blocks(cloud.points)] for cloud in clouds]
+        planes = [np.ascontiguousarray(some.T) for some in rows]
+        balls = [balls_of_blocks(some, count) for some in planes]
+        # As a World has it: the square of half the larger spacing.
+        epsilon1 = 0.25 * max(float(cloud.areas.mean()) for cloud in clouds)
+        model = np.array(astuple(SoftContactModel(5e3, 0.5, 0.3, 1e-2, epsilon1, 1e-3, 1e-3)))
         memory, pose_of_a = Handle(make_pair_memory(count)), (X_BA[:3, :3].copy(), X_BA[:3, 3].copy())
         for name, jacobian in (("wrench", np.zeros((0, 0))), ("with derivatives", np.zeros((6, 12)))):
-            call = (*planes, np.full((2, 2), count), *pose_of_a, REST, model, memory, np.zeros(6), jacobian)
+            call = (
+                *planes,
+                *balls,
+                np.full((2, 2), count),
+                *pose_of_a,
+                REST,
+                model,
+                memory,
+                np.zeros(6),
+                jacobian,
+            )
             calls = max(1, 20_000 // count**2)
             best = min(seconds(_repeat, pair_wrench, call, calls) for _ in range(20 if count < 1000 else 3))
             times[f"{count} points each, {name}"] = 1e6 * best / calls

@@ -21,8 +21,10 @@ from hydro_sim_core.experiments import (
     pad_grip,
     point_contact,
     rocking,
+    scm_profile,
     sliding_disk,
     sphere_convergence,
+    ssdf_isosurface,
     thin_plates,
     turning_balls,
 )
@@ -283,6 +285,47 @@ def _thin_plates(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
                 yield Row(f"{case.name}, {direction}: {quantity}", value)
 
 
+def _ssdf_isosurface(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for epsilon, radius in zip(ssdf_isosurface.TEMPERATURES, curves["radius, sphere"], strict=True):
+        yield Row(f"reproduced: unit sphere at {epsilon:g}: radius", radius)
+    angle = 2.0 * np.pi * np.arange(180) / 180
+    outline = 1.0 / np.maximum(np.abs(np.cos(angle)), np.abs(np.sin(angle)))
+    off = np.abs(curves["level, square at 0.01"] - outline).max()
+    yield Row("reproduced: square at 0.01: farthest from the outline", off, relative=3e-4)
+    first, last = curves["hot square"]
+    yield Row("differs: square at 1000: radius over the root of e", last)
+    order = math.log10((first - 1.0) / (last - 1.0))
+    yield Row("reproduced: square, hot: order in 1 / e", order, relative=1e-2)
+    yield Row("reproduced: torus: temperature at which its hole closes", curves["hole"][0])
+    across, along = curves["hot torus"]
+    yield Row("differs: torus at 1000: radius", across)
+    yield Row("differs: torus at 1000: half its height", along)
+    wrong = curves["share of a side turned over"][0]
+    yield Row("reproduced: one side turned over: outside taken for inside", wrong)
+    order = -_slope(curves["fineness"], curves["error of the level"])
+    yield Row("reproduced: square at 0.5: order in the distance of points", order, relative=1e-5)
+
+
+def _scm_profile(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    force, gradient, near, far, slope, bend = curves["laws"]
+    yield Row("reproduced: force, 20 mm deep", force)
+    yield Row("reproduced: its slope", gradient)
+    yield Row("reproduced: fall of the force between gaps of 10 and 20 mm", near / far, relative=1e-5)
+    yield Row("reproduced: slope over force, gap of 10 mm", slope / near, relative=1e-5)
+    yield Row("reproduced: Hessian over force, gap of 10 mm", bend / near, relative=1e-5)
+    yield Row("reproduced: concentric: force", curves["middle"][0])
+    yield Row(f"differs: {scm_profile.STABLE}", curves["middle"][1])
+    yield Row("reproduced: gradients less central differences", curves["error of gradients"][0])
+    ratio = curves["ratios"][0]
+    yield Row("reproduced: halved samples: largest change of the gradient falls by", ratio)
+
+
+def _planar_push(curves: Curves, references: Mapping[str, float]) -> Iterator[Row]:
+    for quantity in references:
+        name, what = quantity.rsplit(": ", 2)[-2:]
+        yield Row(quantity, curves[f"{what}, {name}"].mean())
+
+
 _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "spatula_slip": _spatula_slip,
     "spatula_slip_arm": _spatula_slip,
@@ -305,4 +348,7 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "margin_boxes": _margin_boxes,
     "rigid_pairs": _rigid_pairs,
     "thin_plates": _thin_plates,
+    "ssdf_isosurface": _ssdf_isosurface,
+    "scm_profile": _scm_profile,
+    "planar_push": _planar_push,
 }

@@ -1,0 +1,1 @@
+"""The experiment ``planar_push``: bodies, paths of the finger, simulators, figure."""
