@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.robot import Measurement, Robot, Script
+from hydro_sim_core.tasks.robot import Measurement, Script, ToolArm
 from hydro_sim_core.tasks.variation import Draws
 
 
@@ -19,7 +19,7 @@ class TaskController(Protocol):
         robot: What it commands.
     """
 
-    robot: Robot
+    robot: ToolArm
 
     def script(self, measured: Measurement) -> Script:
         """Commands of every period, from the first measurement on; ends when the task is done.
