@@ -63,12 +63,14 @@ def feel(wrench: Array, radius: float, depth: float) -> Touch:
     force, moment = wrench[:3], wrench[3:]
     push, across = -float(force[2]), float(np.hypot(force[0], force[1]))
     nowhere = np.zeros(2)
-    if math.hypot(push, across) < FREE:
+    if math.hypot(push, across) < FREE and float(np.linalg.norm(moment)) < FREE * radius:
         return Touch("free", force, moment, nowhere, depth)
-    if push >= across:
+    if push >= across and np.hypot(moment[0], moment[1]) <= radius * push:
         point = np.array([moment[1], -moment[0]]) / push
         at_edge = float(np.hypot(*point)) > AT_EDGE * radius
         return Touch("edge" if at_edge else "face", force, moment, point, depth)
+    if across < FREE * radius / max(depth, radius):
+        return Touch("wedged", force, moment, nowhere, depth)
     # A force across the axis at a height z has the moment z times it; z falls into the tool.
     height = float(moment[1] * force[0] - moment[0] * force[1]) / across**2
     single = -max(depth, 0.0) - radius <= height <= radius
@@ -191,7 +193,7 @@ def touch_down(
             found.append(X_WT[:3, 3] + X_WT[:3, :2] @ touch.point)
             return True
         if touch.depth - begin > farthest:
-            raise TaskFailed(f"nothing to touch to {robot.phase}: {1e3 * farthest:.1f} mm were free")
+            raise TaskFailed(f"nothing there to {robot.phase}: {1e3 * farthest:.1f} mm were free")
         return False
 
     yield from give_way(robot, how, feels, pressed)
