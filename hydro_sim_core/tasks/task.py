@@ -13,13 +13,11 @@ from hydro_sim_core.tasks.variation import Draws
 
 
 class TaskController(Protocol):
-    """Protocol of a controller.
+    """Protocol of a controller."""
 
-    Attributes:
-        robot: What it commands.
-    """
-
-    robot: ToolArm
+    @property
+    def robot(self) -> ToolArm:
+        """What it commands."""
 
     def script(self, measured: Measurement) -> Script:
         """Commands of every period, from the first measurement on; ends when the task is done.

@@ -81,6 +81,11 @@ def test_a_hole_too_far_away_is_told(monkeypatch, place):
     )
 
 
+def send_all(script, measurements):
+    for measured in measurements:
+        script.send(measured)
+
+
 def felt(model, wrench, depth, later=0.0):
     """A measurement with a wrench on the peg and its tip below the face."""
     measured = measure(model)
@@ -109,8 +114,7 @@ def test_a_stuck_peg_is_told(model):
     script = controller._insert()
     next(script)
     with pytest.raises(TaskFailed, match=r"the peg is stuck 4.0 mm deep \(wedged\)"):
-        for k in range(1, 1000):
-            script.send(felt(model, wrench, 0.004, 0.004 * k))
+        send_all(script, (felt(model, wrench, 0.004, 0.004 * k) for k in range(1, 1000)))
 
 
 def test_a_task_that_takes_too_long_is_told(model):
@@ -118,8 +122,7 @@ def test_a_task_that_takes_too_long_is_told(model):
     attempted = carry_out(replace(TASK, duration=0.02), TASK.controller(model, TASK.period), measured)
     next(attempted)
     with pytest.raises(StopIteration) as end:
-        for k in range(1, 1000):
-            attempted.send(replace(measured, time=measured.time + 0.004 * k))
+        send_all(attempted, (replace(measured, time=measured.time + 0.004 * k) for k in range(1, 1000)))
     assert end.value.value.outcome.reason == "not done within 0.02 s"
 
 
