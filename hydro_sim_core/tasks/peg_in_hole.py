@@ -268,5 +268,5 @@ TASK = Task(
     variation=variation,
     judge=judge,
     follow=follow,
-    shows=(BLOCK, PEG, "bracelet_link"),
+    shows=(BLOCK, PEG),
 )
