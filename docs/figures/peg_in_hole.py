@@ -22,7 +22,7 @@ from hydro_sim_core.viewer.world_view import frame_of_world
 NAME = "peg_in_hole"
 #: Links that fill the frames.
 LINKS = ("block", "peg")
-RENDERED, SHOWN = PictureSize(1200, 1000), (200, 120, 1000, 900)
+RENDERED, SHOWN = PictureSize(1200, 1000), (50, 130, 1150, 930)
 
 
 def tried() -> tuple[Trial, list[World]]:
@@ -72,14 +72,14 @@ def draw(path: Path) -> None:
             axes = canvas.add_subplot(above[column])
             axes.imshow(picture)
             axes.set_axis_off()
-            axes.text(0.03, 0.96, f"{name}, {when:.1f} s", transform=axes.transAxes, va="top", color="#5b6472")
+            axes.set_title(f"{name}, {when:.1f} s", loc="left", fontsize=10, color="#5b6472")
         upper = canvas.add_subplot(rows[1])
         lower = canvas.add_subplot(rows[2], sharex=upper)
         upper.plot(time, [point["force, N"] for point in course], color="#1f5fa8", lw=1.0)
         upper.set_ylabel("force [N]")
         upper.text(0.01, 0.9, f"at most {HARDEST:g} N", transform=upper.transAxes, va="top", color="#5b6472")
         upper.tick_params(labelbottom=False)
-        depth = [point["depth, mm"] if point["depth, mm"] > -1.0 else np.nan for point in course]
+        depth = [point["depth, mm"] if point["time, s"] > wanted[1][1] - 0.3 else np.nan for point in course]
         lower.plot(time, depth, color="#c44e24", lw=1.2)
         lower.axhline(1e3 * DEEP, color="#30a46c", lw=1.0)
         lower.text(0.1, 1e3 * DEEP - 0.6, f"{1e3 * DEEP:g} mm", color="#23774f", va="top")
