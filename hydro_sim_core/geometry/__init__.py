@@ -22,6 +22,14 @@ from hydro_sim_core.geometry.solids import Field, compliant_solid, pressurised
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
 from hydro_sim_core.geometry.tetrahedral import stored_geometry, tetrahedral_mesh
 from hydro_sim_core.geometry.tetrahedralisation import Progress, SolidMesh, tetrahedralise
+from hydro_sim_core.geometry.turned_surfaces import (
+    Surface,
+    metric_bolt,
+    metric_nut,
+    revolve,
+    segments_for,
+    write_surface,
+)
 from hydro_sim_core.geometry.volume_files import write_vtk
 
 __all__ = [
@@ -32,6 +40,7 @@ __all__ = [
     "Progress",
     "SolidMesh",
     "Spread",
+    "Surface",
     "box",
     "capsule",
     "compliant_mesh",
@@ -44,11 +53,16 @@ __all__ = [
     "make_collision_geometry",
     "make_geometry",
     "mesh_quality",
+    "metric_bolt",
+    "metric_nut",
     "pressurised",
+    "revolve",
     "rigid_mesh",
+    "segments_for",
     "sphere",
     "stored_geometry",
     "tetrahedral_mesh",
     "tetrahedralise",
+    "write_surface",
     "write_vtk",
 ]

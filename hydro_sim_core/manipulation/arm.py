@@ -74,6 +74,7 @@ class Arm:
         self._is_borne = np.array([name in weightless for name in self.names])
         self.speed_limits = world.joint_velocity_limits()[self._rows]
         self.present = self.positions(world)
+        self._at: Array | None = None
 
     def positions(self, world: World) -> Array:
         """Positions of the joints in a world, within their limits, rad or m."""
@@ -111,7 +112,7 @@ class Arm:
         """Efforts (J,) that a motion through positions takes, but for what drives bear of gravity."""
         self._move(q)
         self._world.set_joint_velocities(dict(zip(self.names, v.tolist(), strict=True)))
-        M, _, _, bias = self.dynamics(self._world)
+        M, bias = self._inertia_and_bias(self._world)
         return np.asarray(M @ a + bias)
 
     def step_towards(self, q: Array, target: Array) -> Array:
@@ -168,10 +169,8 @@ class Arm:
 
         All other joints count as held. What drives bear of gravity is not among the bias forces.
         """
-        columns = self._columns
-        M = world.mass_matrix()[np.ix_(columns, columns)]
-        bias = world.bias_forces()[columns] - np.where(self._is_borne, world.gravity_forces()[columns], 0.0)
-        return M, self._jacobian(world), np.array(world.v)[columns], bias
+        M, bias = self._inertia_and_bias(world)
+        return M, self._jacobian(world), np.array(world.v)[self._columns], bias
 
     def jacobian_rate(self, world: World) -> Array:
         """Rate of the Jacobian (6, J) as the joints move in a world, 1/s: a central difference."""
@@ -189,11 +188,21 @@ class Arm:
         q = np.where(np.isinf(self._upper - self._lower), q - 2.0 * math.pi * turns, q)
         return dict(zip(self.names, q.tolist(), strict=True))
 
+    def _inertia_and_bias(self, world: World) -> tuple[Array, Array]:
+        """Mass matrix (J, J) and bias forces (J,), see ``dynamics``."""
+        columns = self._columns
+        M = world.mass_matrix()[np.ix_(columns, columns)]
+        borne = np.where(self._is_borne, world.gravity_forces()[columns], 0.0)
+        return M, world.bias_forces()[columns] - borne
+
     def _jacobian(self, world: World) -> Array:
         """Jacobian (6, J) of the frame as the joints stand in a world."""
         return world.frame_jacobian(self._frame)[:, self._columns]
 
     def _move(self, q: Array) -> None:
+        if self._at is not None and np.array_equal(q, self._at):
+            return  # a controller asks for pose, Jacobian and efforts of one place
+        self._at = np.array(q)
         self._world.set_joint_positions(dict(zip(self.names, q.tolist(), strict=True)))
 
 

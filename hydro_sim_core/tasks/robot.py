@@ -64,28 +64,25 @@ class Gripper:
     sides: tuple[float, float]
 
 
-class Robot:
-    """An arm with a gripper.
+class ToolArm:
+    """An arm that holds a tool.
 
     Args:
         model: World with the robot at its place, for its kinematics and dynamics.
-        gripper: Its gripper.
+        flange: Link that carries the tool.
         period: Time between two commands, s.
 
     Attributes:
         measured: The newest measurement.
         q: (J,) commanded positions of the arm, rad.
-        X_PT: (4, 4) tool in the palm.
-        opening: Commanded distance of each finger from the middle, m.
-        squeeze: Force (N) with which fingers close instead; they then keep their middle, as geared ones do.
+        X_PT: (4, 4) tool in the flange.
         phase: What it is doing, in words.
     """
 
-    def __init__(self, model: World, gripper: Gripper, period: float) -> None:
-        self.arm = Arm("task", model, gripper.palm, None)
-        self.gripper, self.period = gripper, period
+    def __init__(self, model: World, flange: str, period: float) -> None:
+        self.arm = Arm("task", model, flange, None)
+        self.flange, self.period = flange, period
         self.X_PT: Array = np.eye(4)
-        self.squeeze: float | None = None
         self.phase = "begin"
         self._v = np.zeros(len(self.arm.names))
         self._efforts = np.zeros(len(self.arm.names))
@@ -94,15 +91,82 @@ class Robot:
     def start(self, measured: Measurement) -> None:
         """Begin where the robot stands."""
         self.measured = measured
-        self.q = np.array([measured.positions[name] for name in self.arm.names])
-        self.opening = self._measured_opening()
+        self.q = self.measured_q
 
     # --- what is known
+
+    @property
+    def measured_q(self) -> Array:
+        """(J,) measured positions of the arm, rad."""
+        return np.array([self.measured.positions[name] for name in self.arm.names])
 
     @property
     def X_WT(self) -> Array:
         """Commanded pose (4, 4) of the tool."""
         return np.asarray(self.arm.pose(self.q) @ self.X_PT)
+
+    @property
+    def measured_X_WT(self) -> Array:
+        """Pose (4, 4) of the tool by the measured positions of the joints."""
+        return np.asarray(self.arm.pose(self.measured_q) @ self.X_PT)
+
+    @property
+    def most_in_a_period(self) -> Array:
+        """(J,) the furthest that joints can move in a period, rad."""
+        return np.asarray(self.period * self.arm.speed_limits)
+
+    def towards(self, X_WT: Array) -> Array:
+        """(J,) positions that take the tool from where it is to a pose (4, 4) near by."""
+        return self.arm.step_towards(self.q, X_WT @ np.linalg.inv(self.X_PT))
+
+    def hold_tool(self, link: str) -> None:
+        """Take a link as the tool, as it is held now."""
+        poses = self.measured.poses
+        self.X_PT = np.linalg.inv(poses[self.flange]) @ poses[link]
+
+    # --- what it is told
+
+    def go_to(self, q: Array) -> None:
+        """Be at positions (J,) at the end of the coming period, with the efforts that this takes."""
+        v = (q - self.q) / self.period
+        self._efforts = self.arm.efforts(self.q, self._v, (v - self._v) / self.period)
+        self.q, self._v, self._moves = q, v, True
+
+    def commands(self) -> dict[str, JointCommand]:
+        """Commands of the coming period; the arm stands still unless it was told to go."""
+        if not self._moves:
+            self._v, self._efforts = np.zeros((2, len(self.q)))
+        self._moves = False
+        return {
+            name: JointCommand(float(q), float(v), float(effort))
+            for name, q, v, effort in zip(self.arm.names, self.q, self._v, self._efforts, strict=True)
+        }
+
+
+class Robot(ToolArm):
+    """An arm with a gripper.
+
+    Args:
+        model: World with the robot at its place, for its kinematics and dynamics.
+        gripper: Its gripper.
+        period: Time between two commands, s.
+
+    Attributes:
+        opening: Commanded distance of each finger from the middle, m.
+        squeeze: Force (N) with which fingers close instead; they then keep their middle, as geared ones do.
+    """
+
+    def __init__(self, model: World, gripper: Gripper, period: float) -> None:
+        super().__init__(model, gripper.palm, period)
+        self.gripper = gripper
+        self.squeeze: float | None = None
+
+    def start(self, measured: Measurement) -> None:
+        """Begin where the robot stands."""
+        super().start(measured)
+        self.opening = self._measured_opening()
+
+    # --- what is known
 
     def forces_of(self, held: str) -> Array:
         """(2, 3) contact force of a link on each finger, in the axes of the palm, N."""
@@ -125,37 +189,11 @@ class Robot:
         """(3,) force of a link on the fingers together, world axes, N."""
         return np.asarray(self.measured.poses[self.gripper.palm][:3, :3] @ self.forces_of(held).sum(axis=0))
 
-    @property
-    def most_in_a_period(self) -> Array:
-        """(J,) the furthest that joints can move in a period, rad."""
-        return np.asarray(self.period * self.arm.speed_limits)
-
-    def towards(self, X_WT: Array) -> Array:
-        """(J,) positions that take the tool from where it is to a pose (4, 4) near by."""
-        return self.arm.step_towards(self.q, X_WT @ np.linalg.inv(self.X_PT))
-
-    def hold_tool(self, link: str) -> None:
-        """Take a link as the tool, as it is held now."""
-        poses = self.measured.poses
-        self.X_PT = np.linalg.inv(poses[self.gripper.palm]) @ poses[link]
-
     # --- what it is told
-
-    def go_to(self, q: Array) -> None:
-        """Be at positions (J,) at the end of the coming period, with the efforts that this takes."""
-        v = (q - self.q) / self.period
-        self._efforts = self.arm.efforts(self.q, self._v, (v - self._v) / self.period)
-        self.q, self._v, self._moves = q, v, True
 
     def commands(self) -> dict[str, JointCommand]:
         """Commands of the coming period; the arm stands still unless it was told to go."""
-        if not self._moves:
-            self._v, self._efforts = np.zeros((2, len(self.q)))
-        self._moves = False
-        commands = {
-            name: JointCommand(float(q), float(v), float(effort))
-            for name, q, v, effort in zip(self.arm.names, self.q, self._v, self._efforts, strict=True)
-        }
+        commands = super().commands()
         opening = self.opening if self.squeeze is None else self._measured_opening()
         for name, side in zip(self.gripper.joints, self.gripper.sides, strict=True):
             commands[name] = JointCommand(side * opening, 0.0, -side * (self.squeeze or 0.0))

@@ -12,7 +12,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation import CartesianMotion, MotionLimits, inverse_kinematics
 from hydro_sim_core.manipulation.cartesian_motion import fastest_share
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.robot import Robot, Script, TaskFailed
+from hydro_sim_core.tasks.robot import Robot, Script, TaskFailed, ToolArm
 
 Array = NDArray[np.float64]
 Check = Callable[[], bool]
@@ -29,13 +29,13 @@ SLOWEST = 20.0
 SECURE, LOST = 0.8, 0.3
 
 
-def wait(robot: Robot, duration: float) -> Script:
+def wait(robot: ToolArm, duration: float) -> Script:
     """Stand still for a time, s."""
     for _ in range(max(1, round(duration / robot.period))):
         robot.measured = yield robot.commands()
 
 
-def move_joints(robot: Robot, goal: Mapping[str, float], share: float = BRISK) -> Script:
+def move_joints(robot: ToolArm, goal: Mapping[str, float], share: float = BRISK) -> Script:
     """Move all joints of the arm, which begin and end together, with a share of their speed limits."""
     begin = robot.q
     way = np.array([goal[name] for name in robot.arm.names]) - begin
@@ -49,7 +49,7 @@ def move_joints(robot: Robot, goal: Mapping[str, float], share: float = BRISK) -
         robot.measured = yield robot.commands()
 
 
-def move_to(robot: Robot, model: World, X_WT: Array) -> Script:
+def move_to(robot: ToolArm, model: World, X_WT: Array) -> Script:
     """Take the tool to a pose (4, 4) somewhere else, with no regard to the way.
 
     Raises:
@@ -57,14 +57,14 @@ def move_to(robot: Robot, model: World, X_WT: Array) -> Script:
     """
     model.set_joint_positions(dict(zip(robot.arm.names, robot.q.tolist(), strict=True)))
     try:
-        goal = inverse_kinematics(model, robot.gripper.palm, X_WT @ np.linalg.inv(robot.X_PT))
+        goal = inverse_kinematics(model, robot.flange, X_WT @ np.linalg.inv(robot.X_PT))
     except InputError as error:
         raise TaskFailed(f"a pose to {robot.phase} is out of reach: {error.problem}") from error
     yield from move_joints(robot, goal)
 
 
 def move_tool(
-    robot: Robot,
+    robot: ToolArm,
     X_WT: Sequence[Array],
     limits: MotionLimits | None = None,
     until: Check | None = None,
@@ -79,7 +79,7 @@ def move_tool(
 
 
 def follow_tool(
-    robot: Robot, X_WT: Callable[[float], Array], duration: float, until: Check | None = None
+    robot: ToolArm, X_WT: Callable[[float], Array], duration: float, until: Check | None = None
 ) -> Script:
     """Have the tool at a pose (4, 4) that depends on time, more slowly where a joint could not follow.
 
@@ -153,6 +153,6 @@ def while_held(robot: Robot, held: str, script: Script) -> Script:
             )
 
 
-def periods(robot: Robot, duration: float) -> int:
+def periods(robot: ToolArm, duration: float) -> int:
     """Number of periods that a time (s) takes, the last one begun counted."""
     return max(1, math.ceil(duration / robot.period - 1e-9))

@@ -8,18 +8,16 @@ from typing import Any, Protocol
 
 from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.robot import Measurement, Robot, Script
+from hydro_sim_core.tasks.robot import Measurement, Script, ToolArm
 from hydro_sim_core.tasks.variation import Draws
 
 
 class TaskController(Protocol):
-    """Protocol of a controller.
+    """Protocol of a controller."""
 
-    Attributes:
-        robot: What it commands.
-    """
-
-    robot: Robot
+    @property
+    def robot(self) -> ToolArm:
+        """What it commands."""
 
     def script(self, measured: Measurement) -> Script:
         """Commands of every period, from the first measurement on; ends when the task is done.

@@ -1,0 +1,347 @@
+"""Closed surfaces of turned parts: profiles turned about an axis, and metric threads.
+
+``geometry.rigid_mesh(*revolve(...))`` is a body that touches; ``write_surface`` puts one into a file for a URDF.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydro_sim_core.arithmetic import sines_cosines
+from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.geometry.checks import element_budget, float_rows, non_negative, positive
+from hydro_sim_core.geometry.geometry import FloatArray, IntArray
+from hydro_sim_core.geometry.mesh import check_surface
+
+#: Fewest and most segments around an axis.
+LEAST_SEGMENTS, MOST_SEGMENTS = 3, 100_000
+#: Significant digits of a position (m) in a file: clearances are some micrometres.
+DIGITS = 8
+
+
+class Surface(NamedTuple):
+    """A closed surface.
+
+    Attributes:
+        vertices: (N, 3) positions, m.
+        triangles: (M, 3) vertex indices, counter-clockwise seen from outside.
+    """
+
+    vertices: FloatArray
+    triangles: IntArray
+
+
+def segments_for(radius: float, sagitta: float) -> int:
+    """Segments around a circle (radius, m) whose chords are within a sagitta (m) of it."""
+    radius, sagitta = positive("segments_for", "radius", radius), positive("segments_for", "sagitta", sagitta)
+    half = math.acos(max(1.0 - sagitta / radius, -0.5))
+    return max(LEAST_SEGMENTS, math.ceil(math.pi / half))
+
+
+def revolve(profile: ArrayLike, segments: int = 64, *, around: bool = False) -> Surface:
+    """Turn a profile about the z axis.
+
+    Args:
+        profile: (N, 2) radii and heights, m, with the material on the left: up on the outside, down in a bore. Either
+            both ends are on the axis, or the first point follows the last, as for a ring.
+        segments: Segments around the axis.
+        around: Whether chords lie around the circles instead of within them, as the wall of a bore must that a pin of
+            the true radius shall fit into.
+
+    Returns:
+        The surface; vertices lie on the profile, or on one that is wider by 1 / cos(pi / segments).
+
+    Raises:
+        InputError: The profile is none, touches the axis elsewhere than at its ends, crosses itself or turns the
+            wrong way, or there are too few or too many segments.
+    """
+    source = "revolve"
+    points = float_rows(source, "profile", profile, 2)
+    segments = _segments(source, segments)
+    on_axis = points[:, 0] == 0.0
+    problem = _fault_of_profile(points, on_axis)
+    if problem:
+        mend = "give radii above 0, but for both ends, with the material on the left"
+        raise InputError(source, "profile", problem, mend)
+    widening = 1.0 / math.cos(math.pi / segments) if around else 1.0
+    rings: list[IntArray] = []
+    rows: list[FloatArray] = []
+    count = 0
+    for (radius, height), single in zip(points.tolist(), on_axis, strict=True):
+        size = 1 if single else segments
+        rings.append(count + np.arange(size))
+        rows.append(_around(np.full(size, widening * radius), np.full(size, height)))
+        count += size
+    pairs = list(itertools.pairwise(rings)) + ([] if on_axis.any() else [(rings[-1], rings[0])])
+    return _checked(source, np.vstack(rows), np.vstack([_strip(*pair) for pair in pairs]))
+
+
+def _fault_of_profile(points: FloatArray, on_axis: np.ndarray) -> str:
+    """What keeps a profile from being turned; empty if nothing does."""
+    if len(points) < 3:
+        return f"has {len(points)} points"
+    if (points[:, 0] < 0.0).any():
+        return "has a radius below 0"
+    if on_axis.any() and not (on_axis[[0, -1]].all() and not on_axis[1:-1].any()):
+        return "touches the axis elsewhere than at both ends"
+    if (np.linalg.norm(np.diff(points, axis=0, append=points[:1]), axis=1) == 0.0).any():
+        return "has two equal points one after the other"
+    after = np.roll(points, -1, axis=0)
+    if (points[:, 0] * after[:, 1] - after[:, 0] * points[:, 1]).sum() <= 0.0:
+        return "has its material on the right"
+    return ""
+
+
+def metric_bolt(
+    diameter: float,
+    pitch: float,
+    length: float,
+    *,
+    clearance: float = 0.0,
+    chamfer: float = 0.0,
+    segments: int = 48,
+    flank_rows: int = 1,
+) -> Surface:
+    """A rod with a metric thread (the basic profile of ISO 68-1), from z = 0 to its length, right-handed.
+
+    Args:
+        diameter: Major diameter D, m.
+        pitch: Pitch P, m.
+        length: Of the rod, m; a multiple of P / 16 leaves no slivers.
+        clearance: How much closer to the axis all of the profile is, m: the radial gap to a nut without one.
+        chamfer: How much thinner both ends are, m, from where the rod widens at 45 degrees.
+        segments: Segments a turn, a multiple of 16, such that edges of the thread meet the ends at vertices.
+        flank_rows: Rows of quadrilaterals on each flank.
+
+    Raises:
+        InputError: A number is out of range.
+    """
+    source = "metric_bolt"
+    wall = _thread(
+        source, diameter, pitch, length, -_share(source, "clearance", clearance, pitch), segments, flank_rows
+    )
+    cone = 0.5 * diameter - _share(source, "chamfer", chamfer, diameter) + wall.from_end
+    wall = wall.with_radii(np.minimum(wall.radii, cone))
+    low, high = len(wall.radii), len(wall.radii) + 1
+    ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, length]])
+    caps = [_strip(np.array([low]), wall.lower), _strip(wall.upper, np.array([high]))]
+    return _checked(source, np.vstack([wall.vertices, ends]), np.vstack([wall.triangles, *caps]))
+
+
+def metric_nut(
+    diameter: float,
+    pitch: float,
+    height: float,
+    width: float,
+    *,
+    clearance: float = 0.0,
+    chamfer: float = 0.0,
+    segments: int = 48,
+    flank_rows: int = 1,
+) -> Surface:
+    """A hexagonal nut with a metric thread (ISO 68-1), from z = 0 to its height, right-handed.
+
+    Args:
+        diameter: Major diameter D, m.
+        pitch: Pitch P, m.
+        height: m; a multiple of P / 16 leaves no slivers.
+        width: Across the flats, m; two of the corners are on the x axis.
+        clearance: How much further from the axis all of the thread is, m.
+        chamfer: How much wider than D / 2 minus the depth of the thread both ends are, m, from where the bore narrows
+            at 45 degrees.
+        segments: Segments a turn, a multiple of 48, such that corners and edges of the thread are at vertices.
+        flank_rows: Rows of quadrilaterals on each flank.
+
+    Raises:
+        InputError: A number is out of range.
+    """
+    source = "metric_nut"
+    width = positive(source, "width", width)
+    wall = _thread(
+        source, diameter, pitch, height, _share(source, "clearance", clearance, pitch), segments, flank_rows
+    )
+    cone = float(wall.radii.min()) + _share(source, "chamfer", chamfer, diameter) - wall.from_end
+    wall = wall.with_radii(np.maximum(wall.radii, cone))
+    if width <= 2.0 * wall.radii.max():
+        raise InputError(
+            source, "width", f"of {width:g} m is less than its thread", "give the width across flats"
+        )
+    if segments % 6:
+        raise InputError(source, "segments", f"are {segments}: none at some corner", "give a multiple of 48")
+    sixth = math.pi / 3.0
+    angle = 2.0 * math.pi * np.arange(segments) / segments
+    outside = 0.5 * width / sines_cosines(angle % sixth - 0.5 * sixth)[1]
+    below = len(wall.radii) + np.arange(segments)
+    rings = [_around(outside, np.full(segments, z)) for z in (0.0, height)]
+    # The bore is seen from the axis: its triangles turn the other way.
+    triangles = [
+        wall.triangles[:, ::-1],
+        _strip(wall.lower, below),
+        _strip(below, below + segments),
+        _strip(below + segments, wall.upper),
+    ]
+    return _checked(source, np.vstack([wall.vertices, *rings]), np.vstack(triangles))
+
+
+class _Wall(NamedTuple):
+    """The wall of a thread.
+
+    Attributes:
+        radii: (N,) of its vertices, m.
+        angles: (N,) rad.
+        heights: (N,) m.
+        length: Of the thread, m.
+        triangles: (M, 3) counter-clockwise seen from away from the axis.
+        lower: (segments,) vertices of the lower end, in their order around the axis.
+        upper: (segments,) those of the upper end.
+    """
+
+    radii: FloatArray
+    angles: FloatArray
+    heights: FloatArray
+    length: float
+    triangles: IntArray
+    lower: IntArray
+    upper: IntArray
+
+    @property
+    def from_end(self) -> FloatArray:
+        """(N,) distances from the nearer end, m."""
+        return np.minimum(self.heights, self.length - self.heights)
+
+    @property
+    def vertices(self) -> FloatArray:
+        """(N, 3) m."""
+        sine, cosine = sines_cosines(self.angles)
+        return np.column_stack([self.radii * cosine, self.radii * sine, self.heights])
+
+    def with_radii(self, radii: FloatArray) -> _Wall:
+        """The wall with other radii, m."""
+        return self._replace(radii=radii)
+
+
+def _thread(
+    source: str, diameter: float, pitch: float, length: float, gap: float, segments: int, flank_rows: int
+) -> _Wall:
+    """A thread, cut off flat at both ends: rows of vertices rise by the pitch in a turn, then go on in the next."""
+    diameter, pitch = positive(source, "diameter", diameter), positive(source, "pitch", pitch)
+    length = positive(source, "length", length)
+    segments = _segments(source, segments)
+    if segments % 16:
+        problem = f"are {segments}, which the edges of a thread do not divide"
+        raise InputError(source, "segments", problem, "give a multiple of 16")
+    if diameter < 4.0 * pitch:
+        raise InputError(
+            source, "pitch", f"of {pitch:g} m does not fit", "give a quarter of the diameter or less"
+        )
+    element_budget(source, pitch / segments, 2.0 * segments * (length / pitch + 2.0) * (2 + 2 * flank_rows))
+    of_profile, radii = _basic_profile(diameter, pitch, flank_rows)
+    rows = (np.arange(-1, math.ceil(length / pitch) + 1)[:, None] * pitch + of_profile).ravel()
+    rise = pitch * np.arange(segments) / segments
+    z = rows[None, :] + rise[:, None]
+    near = 1e-9 * pitch
+    # Of what lies beyond an end, one vertex a column is left, on the end.
+    first = np.count_nonzero(z <= near, axis=1) - 1
+    last = z.shape[1] - np.count_nonzero(z >= length - near, axis=1)
+    z = np.clip(np.where(np.abs(z) <= near, 0.0, z), 0.0, length)
+    r = np.interp(z - rise[:, None], of_profile, radii, period=pitch) + gap
+    numbers = np.arange(z.shape[1])
+    vertex = np.clip(numbers, first[:, None], last[:, None]) + z.shape[1] * np.arange(segments)[:, None]
+    # After a turn a row is where the one was that is a pitch higher.
+    shifted = np.minimum(numbers + len(of_profile), z.shape[1] - 1)
+    beside = np.vstack([vertex[1:], vertex[0, shifted]])
+    a, b, c, d = vertex[:, :-1], beside[:, :-1], beside[:, 1:], vertex[:, 1:]
+    triangles = np.concatenate([np.stack([a, b, c], axis=-1), np.stack([a, c, d], axis=-1)]).reshape(-1, 3)
+    distinct = (triangles != np.roll(triangles, 1, axis=1)).all(axis=1)
+    lower, upper = vertex[:, 0], vertex[:, -1]
+    used, index = np.unique(np.concatenate([triangles[distinct].ravel(), lower, upper]), return_inverse=True)
+    angles = np.repeat(2.0 * math.pi * np.arange(segments) / segments, z.shape[1])
+    corners, lower, upper = np.split(index, [-2 * segments, -segments])
+    return _Wall(r.ravel()[used], angles[used], z.ravel()[used], length, corners.reshape(-1, 3), lower, upper)
+
+
+def _basic_profile(diameter: float, pitch: float, flank_rows: int) -> tuple[FloatArray, FloatArray]:
+    """Heights within a pitch, rising from 0, and radii of the basic profile (ISO 68-1), m.
+
+    A crest of P / 8, flanks at 30 degrees to the plane across the axis over 5 P / 16 each, and a root of P / 4.
+    """
+    if isinstance(flank_rows, bool) or not (isinstance(flank_rows, int) and 1 <= flank_rows <= 100):
+        raise InputError("thread", "flank_rows", f"are {excerpt(flank_rows)}", "give a number from 1 to 100")
+    major = 0.5 * diameter
+    minor = major - 0.625 * (0.5 * math.sqrt(3.0) * pitch)
+    along = np.arange(flank_rows) / flank_rows
+    heights = np.concatenate([[0.0], 2.0 + 5.0 * along, [7.0], 11.0 + 5.0 * along]) * (pitch / 16.0)
+    radii = np.concatenate(
+        [[major], major + (minor - major) * along, [minor], minor + (major - minor) * along]
+    )
+    return heights, radii
+
+
+def write_surface(surface: Surface, path: str | Path) -> None:
+    """Write a surface to a Wavefront file (``.obj``) for a URDF.
+
+    Args:
+        surface: The surface.
+        path: File to write; one that exists is replaced.
+
+    Raises:
+        InputError: The file has another suffix or cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".obj":
+        raise InputError(path, "", f"has the format '{path.suffix}'", "use .obj")
+    points = "".join(
+        "v " + " ".join(f"{x:.{DIGITS}g}" for x in point) + "\n" for point in surface.vertices.tolist()
+    )
+    faces = "".join(
+        "f " + " ".join(str(v + 1) for v in corners) + "\n" for corners in surface.triangles.tolist()
+    )
+    try:
+        path.write_text(f"# {path.stem}, m\n{points}{faces}")
+    except OSError as error:
+        raise InputError(path, "", f"cannot be written ({error.strerror})", "choose another place") from None
+
+
+def _around(radii: FloatArray, heights: FloatArray) -> FloatArray:
+    """Points (K, 3) evenly spaced around the z axis, the first above the x axis."""
+    sine, cosine = sines_cosines(2.0 * math.pi * np.arange(len(radii)) / len(radii))
+    return np.column_stack([radii * cosine, radii * sine, heights])
+
+
+def _strip(lower: IntArray, upper: IntArray) -> IntArray:
+    """Triangles between two rings of equal counts, of which one may be a point."""
+    if len(lower) == 1:
+        return np.column_stack([np.repeat(lower, len(upper)), np.roll(upper, -1), upper])
+    if len(upper) == 1:
+        return np.column_stack([lower, np.roll(lower, -1), np.repeat(upper, len(lower))])
+    beside, above = np.roll(lower, -1), np.roll(upper, -1)
+    return np.vstack([np.column_stack([lower, beside, above]), np.column_stack([lower, above, upper])])
+
+
+def _segments(source: str, segments: int) -> int:
+    whole = isinstance(segments, int | np.integer) and not isinstance(segments, bool)
+    if not whole or not LEAST_SEGMENTS <= segments <= MOST_SEGMENTS:
+        mend = f"give a number from {LEAST_SEGMENTS} to {MOST_SEGMENTS}"
+        raise InputError(source, "segments", f"are {excerpt(segments)}", mend)
+    return int(segments)
+
+
+def _share(source: str, element: str, value: float, of: float) -> float:
+    """A length (m) of at most an eighth of another."""
+    length = non_negative(source, element, value)
+    if length > of / 8.0:
+        raise InputError(source, element, f"of {length:g} m is too large", f"give at most {of / 8.0:g} m")
+    return length
+
+
+def _checked(source: str, vertices: FloatArray, triangles: IntArray) -> Surface:
+    """A surface that is closed and bounds a solid."""
+    triangles = np.ascontiguousarray(triangles, dtype=np.int64)
+    check_surface(source, vertices, triangles, open_surface=False)
+    return Surface(vertices, triangles)

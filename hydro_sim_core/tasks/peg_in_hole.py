@@ -1,0 +1,272 @@
+"""Peg in hole: an arm puts a peg of 8 mm into a hole that is 51 µm wider all around, where it does not know its place.
+
+It knows where the mouth of the hole should be within 1 mm, and how it should be turned within 2 degrees. It touches the
+face around the hole at three places, which tells its plane, searches the mouth along a spiral, and lets the hole lead
+the peg in.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.rotations import roll_pitch_yaw
+from hydro_sim_core.simulation import World
+from hydro_sim_core.tasks.insertion import (
+    Spiral,
+    Touch,
+    Yielding,
+    feel,
+    give_way,
+    plane_through,
+    touch_down,
+)
+from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
+from hydro_sim_core.tasks.skills import move_tool, wait
+from hydro_sim_core.tasks.task import Outcome, Story, Task
+from hydro_sim_core.tasks.variation import Draws
+
+Array = NDArray[np.float64]
+
+BLOCK, PEG, FLANGE = "block", "peg", "end_effector_link"
+#: Where the mouth of the hole should be in the world, z out of it.
+BELIEVED = pose([0.45, 0.0, 0.055])
+#: How far it is from there, m and rad; how much higher or lower at most, m.
+OFF, TILTED, HIGHER = 1e-3, math.radians(2.0), 0.5e-3
+
+#: Radius of the peg, of the hole, m, and the width of its chamfer (urdf/meshes/turned_parts.py).
+PEG_RADIUS, HOLE_RADIUS, CHAMFER = 4.0e-3, 4.051e-3, 0.5e-3
+#: Radius of the edge of the peg's tip, m, and the chords of its arc.
+EDGE, CHORDS = 0.5e-3, 6
+#: How deep it shall be, m; the largest force, N, and overlap, m.
+DEEP, HARDEST, MOST_OVERLAP = 0.020, 30.0, 10e-6
+
+#: Where the face is touched, from the middle, m; from how high above where it should be, m; how far down at most, m.
+AROUND, ABOVE, DOWN = 0.016, 0.003, 0.006
+#: Force of a touch, in the search and while it goes in, N.
+TOUCH, SEARCH, INSERT = 3.0, 3.0, 10.0
+#: Speed towards what is about to be touched, m/s.
+SLOWLY = 0.006
+#: Pitch of the spiral: less than the chamfer catches on both sides, m; its speed, m/s; how far it goes, m.
+PITCH, SEARCH_SPEED, FARTHEST = 0.6e-3, 0.006, 2.0e-3
+#: How deep the tip is under the face when it is in the mouth, m.
+IN_MOUTH = 0.15e-3
+#: Time without 0.1 mm of progress after which the peg is stuck, s.
+PATIENCE = 1.5
+
+
+class PegInHole:
+    """The controller.
+
+    Args:
+        model: World of the scene, for the arm's kinematics and dynamics.
+        period: Time between two commands, s.
+    """
+
+    def __init__(self, model: World, period: float) -> None:
+        self.robot = ToolArm(model, FLANGE, period)
+        self._normal: Array = BELIEVED[:3, 2]
+        self._face: Array = BELIEVED[:3, 3]
+
+    def script(self, measured: Measurement) -> Script:
+        """The whole task."""
+        robot = self.robot
+        robot.start(measured)
+        robot.hold_tool(PEG)
+        robot.phase = "touch the face"
+        yield from self._find_the_face()
+        robot.phase = "find the hole"
+        yield from self._find_the_hole()
+        robot.phase = "insert the peg"
+        yield from self._insert()
+        robot.phase = "let go of the push"
+        done = robot.measured.time + 0.3
+        yield from give_way(
+            robot, Yielding(0.0, across=700.0), self._feel, lambda _: robot.measured.time > done
+        )
+
+    def _feel(self) -> Touch:
+        """What the peg feels; more than it may is an end."""
+        measured = self.robot.measured
+        depth = float((self._face - measured.poses[PEG][:3, 3]) @ self._normal)
+        touch = feel(measured.wrenches[BLOCK, PEG], PEG_RADIUS, depth)
+        force = float(np.linalg.norm(touch.force))
+        if force > HARDEST:
+            raise TaskFailed(f"pressed with {force:.0f} N to {self.robot.phase} ({touch.kind})")
+        return touch
+
+    def _find_the_face(self) -> Script:
+        """Touch it at three places."""
+        points: list[Array] = []
+        how = Yielding(TOUCH, fastest=SLOWLY)
+        for angle in np.radians([90.0, 210.0, 330.0]):
+            place = self._above(AROUND * np.array([math.cos(angle), math.sin(angle)]), ABOVE)
+            yield from move_tool(self.robot, [place])
+            yield from wait(self.robot, 0.1)
+            yield from touch_down(self.robot, PEG, how, self._feel, DOWN, points)
+            yield from move_tool(self.robot, [self._lifted(ABOVE)])
+        self._normal = plane_through(points, BELIEVED[:3, 2])
+        off = BELIEVED[:3, 3] - points[0]
+        self._face = BELIEVED[:3, 3] - self._normal * (self._normal @ off)
+
+    def _find_the_hole(self) -> Script:
+        """Slide along a spiral with the tip flat on the face, until it drops into the mouth."""
+        spiral = Spiral(PITCH, SEARCH_SPEED)
+        yield from move_tool(self.robot, [self._above(np.zeros(2), 0.5e-3)])
+        yield from wait(self.robot, 0.1)
+
+        def across(touch: Touch) -> Array:
+            # Only once the tip is on the face.
+            return spiral.velocity(self.robot.period) if touch.push > 0.5 * SEARCH else np.zeros(2)
+
+        def found(touch: Touch) -> bool:
+            if spiral.radius > FARTHEST:
+                raise TaskFailed(
+                    f"no hole within {1e3 * FARTHEST:.1f} mm of where it should be ({touch.kind})"
+                )
+            return touch.depth > IN_MOUTH
+
+        yield from give_way(self.robot, Yielding(SEARCH, fastest=SLOWLY), self._feel, found, across)
+
+    def _insert(self) -> Script:
+        """Push, and give way to what pushes across and turns."""
+        deepest, since = -math.inf, self.robot.measured.time
+
+        def inside(touch: Touch) -> bool:
+            nonlocal deepest, since
+            if touch.depth > deepest + 0.1e-3:
+                deepest, since = touch.depth, self.robot.measured.time
+            if self.robot.measured.time > since + PATIENCE:
+                raise TaskFailed(f"the peg is stuck {1e3 * deepest:.1f} mm deep ({touch.kind})")
+            return touch.depth >= DEEP + 0.3e-3
+
+        how = Yielding(INSERT, across=700.0, turning=20.0, fastest=0.012)
+        yield from give_way(self.robot, how, self._feel, inside)
+
+    def _above(self, place: Array, height: float) -> Array:
+        """Pose (4, 4) of a tool that points into the face, at a place (2,) on it, m, and a height above it, m."""
+        x = np.array([1.0, 0.0, 0.0])
+        x = x - (x @ self._normal) * self._normal
+        x /= np.linalg.norm(x)
+        X_WT = np.eye(4)
+        X_WT[:3, :3] = np.column_stack([x, np.cross(-self._normal, x), -self._normal])
+        X_WT[:3, 3] = self._face + height * self._normal + place[0] * x - place[1] * X_WT[:3, 1]
+        return X_WT
+
+    def _lifted(self, height: float) -> Array:
+        """The tool's pose a little higher."""
+        X_WT = self.robot.X_WT.copy()
+        X_WT[:3, 3] += height * self._normal
+        return X_WT
+
+
+def variation(draws: Draws) -> None:
+    """The hole 1 mm off and tilted by 2 degrees, both in any direction, and half a millimetre higher or lower."""
+    towards = draws.between("off towards, deg", -math.pi, math.pi, 180.0 / math.pi)
+    about = draws.between("tilted about, deg", -math.pi, math.pi, 180.0 / math.pi)
+    higher = draws.between("higher, mm", -HIGHER, HIGHER, 1e3)
+    draws.values |= {
+        "models.block.pose.xyz": (
+            BELIEVED[:3, 3] + [OFF * math.cos(towards), OFF * math.sin(towards), higher]
+        ).tolist(),
+        "models.block.pose.rpy": roll_pitch_yaw(_turn(about, TILTED)).tolist(),
+    }
+    draws.properties("friction", "mu_dynamic", [("block", BLOCK), ("arm", PEG)], 0.2)
+
+
+def _turn(about: float, angle: float) -> Array:
+    """Rotation (3, 3) by an angle about a level axis at another, rad."""
+    to = pose(rpy=[0.0, 0.0, about])[:3, :3]
+    return np.asarray(to @ pose(rpy=[angle, 0.0, 0.0])[:3, :3] @ to.T)
+
+
+# --- what is a success
+
+_ANGLES = 2.0 * math.pi * np.arange(48) / 48
+_CIRCLE = np.column_stack([np.cos(_ANGLES), np.sin(_ANGLES)])
+_ARC = 0.5 * math.pi * np.arange(CHORDS + 1) / CHORDS
+#: Outlines (K, 2), radius and height in m, with the material on the left: of the peg up to its tip, of the block from
+#: its face into the hole. Both are convex there.
+_PEG = np.vstack(
+    [
+        [(PEG_RADIUS, -0.04)],
+        np.column_stack([PEG_RADIUS + EDGE * (np.cos(_ARC) - 1.0), EDGE * (np.sin(_ARC) - 1.0)]),
+        [(0.0, 0.0)],
+    ]
+)
+_BLOCK = np.array([(0.03, 0.0), (HOLE_RADIUS + CHAMFER, 0.0), (HOLE_RADIUS, -CHAMFER), (HOLE_RADIUS, -0.035)])
+
+
+def _rings(outline: Array) -> Array:
+    """Points (N, 3) on circles around the axis, m."""
+    return np.vstack([np.column_stack([rho * _CIRCLE, np.full(len(_CIRCLE), z)]) for rho, z in outline])
+
+
+_ON_PEG = _rings(np.vstack([_PEG[1:-1], [(PEG_RADIUS, z) for z in np.linspace(-0.024, -0.002, 12)]]))
+_ON_BLOCK = _rings(_BLOCK[1:3])
+
+
+def _deepest(points: Array, outline: Array) -> float:
+    """How deep the deepest of points (N, 3) is inside an outline, m."""
+    sides = np.diff(outline, axis=0)
+    normals = np.column_stack([-sides[:, 1], sides[:, 0]]) / np.linalg.norm(sides, axis=1)[:, None]
+    places = np.column_stack([np.hypot(points[:, 0], points[:, 1]), points[:, 2]])
+    return float((places @ normals.T - (outline[:-1] * normals).sum(axis=1)).min(axis=1).max())
+
+
+def overlap(X_BP: Array) -> float:
+    """How far peg and block, as they are meant and not as they are meshed, are in each other, m.
+
+    Args:
+        X_BP: (4, 4) pose of the peg in the block.
+    """
+    leans = math.sqrt(max(0.0, 1.0 - float(X_BP[2, 2]) ** 2))
+    if X_BP[2, 3] > leans * PEG_RADIUS:
+        return 0.0  # above the face
+    of_peg = _deepest(_ON_PEG @ X_BP[:3, :3].T + X_BP[:3, 3], _BLOCK)
+    of_block = _deepest((_ON_BLOCK - X_BP[:3, 3]) @ X_BP[:3, :3], _PEG)
+    return max(0.0, of_peg, of_block)
+
+
+def follow(measured: Measurement) -> dict[str, float]:
+    """Force on the peg, how deep it is, and how far it overlaps with the block."""
+    X_BP = np.linalg.inv(measured.poses[BLOCK]) @ measured.poses[PEG]
+    force = measured.wrenches[BLOCK, PEG][:3]
+    is_within = math.hypot(*X_BP[:2, 3]) < HOLE_RADIUS + CHAMFER
+    return {
+        "force, N": float(np.linalg.norm(force)),
+        "along the peg, N": float(-force[2]),
+        "depth, mm": -1e3 * float(X_BP[2, 3]) if is_within else 0.0,
+        "overlap, um": 1e6 * overlap(X_BP),
+    }
+
+
+def judge(story: Story) -> Outcome:
+    """The peg is deep inside and stays there, never was pressed too hard, and nowhere went into the block."""
+    peak = max(point["force, N"] for point in story.course)
+    overlapped = 1e-6 * max(point["overlap, um"] for point in story.course)
+    depth = 1e-3 * min(follow(story.end)["depth, mm"], follow(story.later)["depth, mm"])
+    measures = {"depth, mm": 1e3 * depth, "peak force, N": peak, "overlap, um": 1e6 * overlapped}
+    asked = {
+        f"it is {1e3 * depth:.1f} mm deep": depth >= DEEP,
+        f"it was pressed with {peak:.1f} N": peak <= HARDEST,
+        f"it went {1e6 * overlapped:.1f} µm into the block": overlapped <= MOST_OVERLAP,
+    }
+    reasons = [reason for reason, holds in asked.items() if not holds]
+    return Outcome(not reasons, "; ".join(reasons), measures)
+
+
+TASK = Task(
+    summary="an arm puts a peg of 8 mm into a hole 51 µm wider, 1 mm and 2 degrees off",
+    scene="peg_in_hole",
+    period=0.004,
+    duration=30.0,
+    controller=PegInHole,
+    variation=variation,
+    judge=judge,
+    follow=follow,
+    shows=(BLOCK, PEG),
+)

@@ -1,0 +1,263 @@
+"""The peg goes in, gently, and what goes wrong is told."""
+
+import math
+import runpy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hydro_sim_core.assets import folder
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.geometry import load_surface
+from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.loading import find_scene
+from hydro_sim_core.tasks import TASKS, attempt, run_trial
+from hydro_sim_core.tasks.attempt import attempt as carry_out
+from hydro_sim_core.tasks.peg_in_hole import (
+    BELIEVED,
+    BLOCK,
+    CHAMFER,
+    HOLE_RADIUS,
+    MOST_OVERLAP,
+    OFF,
+    PEG,
+    PEG_RADIUS,
+    TILTED,
+    overlap,
+)
+from hydro_sim_core.tasks.robot import TaskFailed
+from hydro_sim_core.tasks.task import Story
+from hydro_sim_core.tasks.trial import measure, scene_of
+
+TASK = TASKS["peg_in_hole"]
+GAP = HOLE_RADIUS - PEG_RADIUS
+
+
+@pytest.mark.heavy(6)
+@pytest.mark.parametrize("seed", [None, 0, 1, 2, 3, 4])
+def test_the_peg_goes_in(seed):
+    trial = run_trial(TASK, seed)
+    assert trial.succeeded, trial
+    assert 20.0 <= trial.measures["depth, mm"] < 21.0
+    assert 5.0 < trial.measures["peak force, N"] < 12.0  # 10 N push it in
+    assert 0.0 < trial.measures["overlap, um"] < 1e6 * MOST_OVERLAP
+    assert trial.phase == "let go of the push"
+
+
+@pytest.mark.long
+def test_forces_of_shorter_steps_are_bounded_too():
+    trial = run_trial(replace(TASK, period=0.001), values={"time_step": 0.001})
+    assert trial.succeeded, trial
+
+
+@pytest.fixture(scope="module")
+def model():
+    return World(find_scene("peg_in_hole"))
+
+
+# --- what goes wrong
+
+
+def run_short(monkeypatch, task, **how):
+    monkeypatch.setattr(attempt, "AFTERWARDS", 0.02)
+    return run_trial(task, **how)
+
+
+def test_a_block_that_is_not_there_is_told(monkeypatch):
+    trial = run_short(monkeypatch, TASK, values={"models.block.pose.xyz": [0.45, 0.0, 0.045]})
+    assert not trial.succeeded
+    assert trial.phase == "touch the face"
+    assert trial.reason == "nothing there to touch the face: 6.0 mm were free"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", [[0.455, 0.0], [0.446, 0.004], [0.45, -0.006]])
+def test_a_hole_too_far_away_is_told(monkeypatch, place):
+    trial = run_short(monkeypatch, TASK, values={"models.block.pose.xyz": [*place, 0.055]})
+    assert trial.phase == "find the hole"
+    assert trial.reason == "no hole within 2.0 mm of where it should be (face)"
+
+
+def send_all(script, measurements):
+    for measured in measurements:
+        script.send(measured)
+
+
+def felt(model, wrench, depth, later=0.0):
+    """A measurement with a wrench on the peg and its tip below the face."""
+    measured = measure(model)
+    X_WP = BELIEVED @ pose([0.0, 0.0, -depth], [math.pi, 0.0, 0.0])
+    return replace(
+        measured,
+        time=measured.time + later,
+        wrenches={(BLOCK, PEG): np.array(wrench, dtype=float)},
+        poses={**measured.poses, PEG: X_WP, BLOCK: BELIEVED},
+    )
+
+
+def test_a_peg_that_is_pressed_too_hard_is_told(model):
+    controller = TASK.controller(model, TASK.period)
+    controller.robot.measured = felt(model, [0, 31, -1, 0, 0, 0], 0.01)
+    with pytest.raises(TaskFailed, match=r"pressed with 31 N to begin \(wall\)"):
+        controller._feel()
+
+
+def test_a_face_without_a_hole_is_told(model):
+    """The tip stays on the face, wherever the spiral leads it."""
+    controller = TASK.controller(model, TASK.period)
+    on_face = felt(model, [0, 0, -3, 0, 0, 0], 0.0)
+    controller.robot.start(on_face)
+    controller.robot.hold_tool(PEG)
+    script = controller._find_the_hole()
+    next(script)
+    with pytest.raises(TaskFailed, match=r"no hole within 2.0 mm of where it should be \(face\)"):
+        send_all(script, 2000 * [on_face])
+
+
+def test_a_stuck_peg_is_told(model):
+    """Held on both sides, it does not get any deeper."""
+    controller = TASK.controller(model, TASK.period)
+    wrench = [0.5, 0, -1e-3, 0, 0.1, 0]
+    controller.robot.start(felt(model, wrench, 0.004))
+    controller.robot.hold_tool(PEG)
+    script = controller._insert()
+    next(script)
+    with pytest.raises(TaskFailed, match=r"the peg is stuck 4.0 mm deep \(wedged\)"):
+        send_all(script, (felt(model, wrench, 0.004, 0.004 * k) for k in range(1, 1000)))
+
+
+def test_a_task_that_takes_too_long_is_told(model):
+    measured = felt(model, np.zeros(6), -0.01)
+    attempted = carry_out(replace(TASK, duration=0.02), TASK.controller(model, TASK.period), measured)
+    next(attempted)
+    with pytest.raises(StopIteration) as end:
+        send_all(attempted, (replace(measured, time=measured.time + 0.004 * k) for k in range(1, 1000)))
+    assert end.value.value.outcome.reason == "not done within 0.02 s"
+
+
+def test_a_trial_repeats_to_the_last_bit(monkeypatch):
+    task = replace(TASK, duration=1.3)  # beyond the first touch
+    trial = run_short(monkeypatch, task, seed=2)
+    assert max(point["force, N"] for point in trial.course) > 2.0
+    assert run_short(monkeypatch, task, seed=2) == trial
+
+
+# --- draws
+
+
+def test_seeds_draw_a_hole_as_far_off_as_it_may_be():
+    around = []
+    for seed in range(4):
+        X_WB = next(one.pose for one in scene_of(TASK, seed).spec.models if one.name == "block")
+        X = np.linalg.inv(BELIEVED) @ pose(X_WB.xyz, X_WB.rpy)
+        assert np.hypot(*X[:2, 3]) == pytest.approx(OFF)
+        assert math.acos(X[2, 2]) == pytest.approx(TILTED)
+        around.append([math.atan2(X[1, 3], X[0, 3]), math.atan2(X[1, 2], X[0, 2])])
+    assert np.all(np.ptp(around, axis=0) > math.pi)
+
+
+# --- what is a success
+
+
+def peg_at(xyz=(0.0, 0.0, -0.02), rpy=(0.0, 0.0, 0.0)):
+    return pose(xyz) @ pose(rpy=[math.pi, 0.0, 0.0]) @ pose(rpy=rpy)
+
+
+def test_overlaps_are_those_of_the_closed_form():
+    assert overlap(peg_at()) == 0.0
+    assert overlap(peg_at([GAP - 1e-7, 0, -0.02])) == 0.0
+    assert overlap(peg_at([GAP + 5e-6, 0, -0.02])) == pytest.approx(5e-6)
+    assert overlap(peg_at([0, -(GAP + 5e-6), -0.02])) == pytest.approx(5e-6)
+    assert overlap(peg_at([0.02, 0, -3e-6])) == pytest.approx(3e-6)
+    assert overlap(peg_at([0.02, 0, 1e-6])) == 0.0
+    # In the chamfer a peg that is off by its width and the gap touches with the edge of its tip.
+    assert overlap(peg_at([CHAMFER + GAP, 0, 1e-7])) == 0.0
+
+
+def test_a_tilted_peg_touches_on_both_sides_at_the_angle_of_the_closed_form():
+    """At the edge of its tip and of the mouth: tan(t / 2) is the root of the quadratic of that triangle."""
+    below = 0.02 - CHAMFER
+
+    def free(angle):
+        # Turned about the middle between its two contacts.
+        return overlap(
+            pose([0, 0, -CHAMFER - below / 2]) @ pose(rpy=[0, math.pi + angle, 0]) @ pose([0, 0, below / 2])
+        )
+
+    # Where the side of the peg ends, half a millimetre behind its tip.
+    lever = below - 0.5e-3
+    touching = 2.0 * GAP / lever
+    assert free(0.93 * touching) == 0.0
+    assert free(1.15 * touching) > 1e-6
+
+
+@pytest.fixture
+def story(model):
+    """One in which the peg got in."""
+    before = felt(model, np.zeros(6), -0.01)
+    end = felt(model, [0, 0, -0.1, 0, 0, 0], 0.0203, 5.0)
+    later = replace(end, time=end.time + 1.0)
+    return Story(before, end, later, [TASK.follow(one) for one in (before, end, later)])
+
+
+def test_a_peg_deep_inside_is_a_success(story):
+    outcome = TASK.judge(story)
+    assert outcome.succeeded, outcome
+    assert outcome.measures["depth, mm"] == pytest.approx(20.3)
+
+
+def test_other_ends_are_failures(story):
+    judge = TASK.judge
+    hard = [*story.course, {**story.course[0], "force, N": 31.0}]
+    assert judge(replace(story, course=hard)).reason == "it was pressed with 31.0 N"
+    deep = [*story.course, {**story.course[0], "overlap, um": 12.0}]
+    assert judge(replace(story, course=deep)).reason == "it went 12.0 µm into the block"
+    X_WP = story.later.poses[PEG] @ pose([0.0, 0.0, -0.001])
+    out = replace(story.later, poses={**story.later.poses, PEG: X_WP})
+    assert judge(replace(story, later=out)).reason == "it is 19.3 mm deep"
+    aside = replace(out, poses={**out.poses, PEG: pose([0.01, 0, 0]) @ X_WP})
+    assert "it is 0.0 mm deep" in judge(replace(story, later=aside)).reason
+
+
+# --- parts
+
+
+@pytest.fixture(scope="module")
+def script():
+    return runpy.run_path(str(folder("urdf") / "meshes" / "turned_parts.py"))
+
+
+def test_files_are_those_of_the_script(script):
+    for name, surface in script["surfaces"]().items():
+        path = folder("urdf") / "meshes" / f"{name}.obj"
+        vertices, triangles = load_surface(path, 1.0)
+        np.testing.assert_allclose(vertices, surface.vertices, atol=1e-9)
+        np.testing.assert_array_equal(triangles, surface.triangles)
+        assert path.stat().st_size < 156_000
+
+
+def test_the_judge_knows_the_parts(script):
+    """Vertices of the peg lie on what the judge takes for it, and chords of the hole touch what it takes for that."""
+    assert (script["PEG_RADIUS"], script["HOLE_RADIUS"], script["CHAMFER"]) == (
+        PEG_RADIUS,
+        HOLE_RADIUS,
+        CHAMFER,
+    )
+    peg = script["surfaces"]()["peg"].vertices
+    for vertex in peg[peg[:, 2] > -0.02]:
+        radius = float(np.hypot(*vertex[:2]))
+        # Its ring lifted onto the face of the block touches there: on the outline, neither in nor out.
+        if radius > 1e-3:
+            assert abs(_outside(radius, vertex[2])) < 1e-9
+    hole = script["surfaces"]()["hole_block"]
+    middles = hole.vertices[hole.triangles].mean(axis=1)
+    wall = middles[np.hypot(middles[:, 0], middles[:, 1]) < HOLE_RADIUS + 0.2 * CHAMFER]
+    assert np.hypot(*wall[:, :2].T).min() == pytest.approx(HOLE_RADIUS, abs=2e-6)
+
+
+def _outside(radius, z):
+    """How far a ring is outside the outline of the peg, m."""
+    from hydro_sim_core.tasks.peg_in_hole import _PEG, _deepest
+
+    return -_deepest(np.array([[radius, 0.0, z]]), _PEG)
