@@ -140,6 +140,15 @@ def test_python_takes_the_steps_where_it_is_asked_before_each(hindrance: str) ->
     assert runner.steps_in_loop == 0
 
 
+def test_steps_of_the_loop_are_counted_while_it_runs() -> None:
+    """A stretch may last for ever."""
+    runner = FixedRateRunner(falling_ball(), math.inf)
+    runner.start()
+    wait_until(lambda: runner.steps_in_loop > 50)
+    assert runner._is_in_loop
+    runner.stop()
+
+
 def test_a_source_is_called_when_it_has_something_to_do() -> None:
     world, calls = falling_ball(), []
     runner = FixedRateRunner(world, math.inf)

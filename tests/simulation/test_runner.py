@@ -160,7 +160,7 @@ def test_long_periods_do_not_end_early(started: Callable[..., FixedRateRunner]) 
     period = 2.5 * runner_module.LONGEST_SLEEP
     began = time.monotonic()
     runner = started(real_time_factor=DT / period)
-    wait_until(lambda: runner.snapshot().step == 11)
+    wait_until(lambda: runner.snapshot().step >= 11)
     assert time.monotonic() - began >= 10.0 * period
 
 

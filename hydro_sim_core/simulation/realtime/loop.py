@@ -122,6 +122,8 @@ def run(
 def tell(machine: MachineData, loop: Loop, dt: float, took: int, flags: int) -> None:
     """Publish a state that Python has made; arguments as for ``tell_state``."""
     tell_state(machine, loop, dt, took, flags)
+    if took > 0:
+        _count_latency(loop, clock_ns())
 
 
 @entry
@@ -294,9 +296,7 @@ def _count_step(loop, began, ended):
     words, own, status = loop.words, loop.own, loop.at.status
     _count(loop, Histogram.STEP_TIME, ended - began)
     words[status + Status.STEPS] += 1
-    if own[STAMP] > 0:
-        _count(loop, Histogram.LATENCY, max(0, ended - own[STAMP]))
-        own[STAMP] = 0
+    _count_latency(loop, ended)
     period = words[loop.at.control + Control.PERIOD_NS]
     if period == 0:
         own[DEADLINE] = ended
@@ -318,6 +318,18 @@ def _count_step(loop, began, ended):
     words[status + Status.SKIPPED] += dropped
     words[status + Status.TIMES_SKIPPED] += 1
     own[DEADLINE] += dropped * period
+
+
+@kernel
+def _count_latency(loop, ended):
+    """Count the time from a command's stamp to the end of the first step that followed it.
+
+    Reads loop: own.
+    Writes loop: own.
+    """
+    if loop.own[STAMP] > 0:
+        _count(loop, Histogram.LATENCY, max(0, ended - loop.own[STAMP]))
+        loop.own[STAMP] = 0
 
 
 @kernel

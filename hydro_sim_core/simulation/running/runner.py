@@ -96,7 +96,7 @@ class FixedRateRunner(RunnerRequests):
         self._error: BaseException | None = None
         self._pace = PaceRecorder(time.monotonic, self._core.status, self._core.histograms)
         self._is_in_loop = False
-        self._steps_in_loop = 0
+        self._steps_by_python = 0
         super().__init__(start_paused)
         self._core.tell(0.0, 0)
         self._reader = RingReader(
@@ -228,7 +228,7 @@ class FixedRateRunner(RunnerRequests):
     @property
     def steps_in_loop(self) -> int:
         """Steps that the compiled loop has taken, without Python."""
-        return self._steps_in_loop
+        return max(0, int(self._core.status[Status.STEPS]) - self._steps_by_python)
 
     @property
     def states_lost(self) -> int:
@@ -355,9 +355,7 @@ class FixedRateRunner(RunnerRequests):
             why, deadline, pace.began = core.run(deadline, pace.began, steps)
         finally:
             self._is_in_loop = False
-        taken = world.step_count - first
-        self._steps_in_loop += taken
-        if taken:
+        if world.step_count > first:
             world.end_stretch(core.before, told.loads)
             self._sources.take_back(world, core.loop.plan)
         self._reader.finish(lambda: take_snapshot(world, self._epoch))
@@ -450,6 +448,7 @@ class FixedRateRunner(RunnerRequests):
             return
         self._sources.note_step(self.world)
         nominal, ended = None if self._lock_step or not self._period else self._period, time.monotonic()
+        self._steps_by_python += 1
         self._pace.step_taken(began, ended, nominal)
         self._permitted = max(0, self._permitted - 1)
         self._publish(ended - began, Flag.STEPPED)
