@@ -138,13 +138,11 @@ def sweep(
         sampler = _of_scene(world, duration, measure or (), console)
     made = Sweep(plan, sampler, files["table"], overwrite)
     columns = _run(made, plan, scene, jobs or os.cpu_count() or 1, ray, console)
-    console.print(_summary(columns, sampler.measures))
-    _tell_failures(columns[ERROR], console)
+    _tell(columns, sampler.measures, console)
     if "picture" in files:
-        of_plot = [PlotAxis(axis.path, axis.values, axis.is_log) for axis in axes]
-        plot_sweep(
-            columns, of_plot, sampler.measures, files["picture"], f"{Path(scene).stem}, {plan.count} samples"
-        )
+        title = f"{Path(scene).stem}, {plan.count} samples"
+        shown = [PlotAxis(axis.path, axis.values, axis.is_log) for axis in axes]
+        plot_sweep(columns, shown, sampler.measures, files["picture"], title)
     if all(error is not None for error in columns[ERROR]):
         raise typer.Exit(1)
 
@@ -229,9 +227,10 @@ def _summary(columns: dict[str, list[Any]], names: Sequence[str]) -> Table:
     return table
 
 
-def _tell_failures(errors: Sequence[str | None], console: Console) -> None:
-    """Say why samples have no measures: each reason once, with how many have it."""
-    reasons = Counter(error for error in errors if error is not None)
+def _tell(columns: dict[str, list[Any]], names: Sequence[str], console: Console) -> None:
+    """Print a summary, and why samples have no measures: each reason once, with how many have it."""
+    console.print(_summary(columns, names))
+    reasons = Counter(error for error in columns[ERROR] if error is not None)
     for reason, count in reasons.most_common(5):
         console.print(
             f"[yellow]{count} without measures:[/yellow] {output.shown(reason)}",

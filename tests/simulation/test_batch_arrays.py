@@ -6,7 +6,7 @@ import pytest
 import hydro_sim_core as hs
 from support.simulation.made_scenes import make_scene, slider
 
-jax = pytest.importorskip("jax")
+jax = pytest.importorskip("jax", reason="JAX is not installed: it needs NumPy 2")
 
 #: No multiple of anything, so that arrays would not begin at round addresses by chance.
 N = 7
