@@ -193,7 +193,7 @@ def touch_down(
             found.append(X_WT[:3, 3] + X_WT[:3, :2] @ touch.point)
             return True
         if touch.depth - begin > farthest:
-            raise TaskFailed(f"nothing there to {robot.phase}: {1e3 * farthest:.1f} mm were free")
+            raise TaskFailed(f"nothing is there: {1e3 * farthest:.1f} mm were free")
         return False
 
     yield from give_way(robot, how, feels, pressed)

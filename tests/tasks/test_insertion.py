@@ -112,5 +112,5 @@ def test_nothing_to_touch_is_told(robot):
         robot, "end_effector_link", Yielding(3.0), lambda: feel(np.zeros(6), RADIUS, next(depths)), 0.006, []
     )
     next(script)
-    with pytest.raises(TaskFailed, match=r"^nothing there to touch the table: 6.0 mm were free$"):
+    with pytest.raises(TaskFailed, match=r"^nothing is there: 6.0 mm were free$"):
         send_all(script, 200 * [robot.measured])

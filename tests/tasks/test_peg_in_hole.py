@@ -68,7 +68,7 @@ def test_a_block_that_is_not_there_is_told(monkeypatch):
     trial = run_short(monkeypatch, TASK, values={"models.block.pose.xyz": [0.45, 0.0, 0.045]})
     assert not trial.succeeded
     assert trial.phase == "touch the face"
-    assert trial.reason == "nothing there to touch the face: 6.0 mm were free"
+    assert trial.reason == "nothing is there: 6.0 mm were free"
 
 
 @pytest.mark.long
