@@ -207,8 +207,8 @@ def _keep_contacts(machine, loop, serial):
     kept[START] = -1
     if own[LOOKED_UNTIL] < clock_ns():
         return
-    face = scratch.faces.data.shape[0] + scratch.faces.polygons.shape[1] * 3 + 1
-    needed = count * face + num * 26 + 1 + faceless + NUM_COUNTS + NUM_REPORT
+    face = scratch.faces.data.shape[0] + scratch.faces.polygons.shape[1] * 3 + 3
+    needed = count * face + num * 38 + 1 + faceless + NUM_COUNTS + NUM_REPORT
     needed += scratch.points.unrepeated.shape[0] + scratch.S.shape[0] * 6
     if needed > out.shape[0]:
         return
@@ -255,7 +255,7 @@ def _copy_counts(machine, loop, out, i):
 def _copy_patches(patches, num, faceless, out, i):
     """Copy the table of patches; return where to go on.
 
-    Reads patches: R_WG, dropped_force, faceless_pair, first_face, normal_force, p_GR, p_WG, pair, wrench.
+    Reads patches: R_BA, R_WG, dropped_force, faceless_pair, first_face, normal_force, p_BA, p_GR, p_WG, pair, wrench.
     """
     for p in range(num + 1):
         out[i + p] = patches.first_face[p]
@@ -268,7 +268,9 @@ def _copy_patches(patches, num, faceless, out, i):
             out[i + 8 + r], out[i + 11 + r] = patches.wrench[p, r], patches.wrench[p, 3 + r]
             for c in range(3):
                 out[i + 14 + 3 * r + c] = patches.R_WG[p, r, c]
-        i += 23
+                out[i + 23 + 3 * r + c] = patches.R_BA[p, r, c]
+            out[i + 32 + r] = patches.p_BA[p, r]
+        i += 35
     for p in range(num):
         for r in range(3):
             out[i + 3 * p + r] = patches.normal_force[p, r]
@@ -282,7 +284,7 @@ def _copy_patches(patches, num, faceless, out, i):
 def _copy_faces(faces, count, out, i):
     """Copy the faces.
 
-    Reads faces: data, num_vertices, polygons.
+    Reads faces: data, elements, num_vertices, polygons.
     """
     for row in range(faces.data.shape[0]):
         for k in range(count):
@@ -290,7 +292,8 @@ def _copy_faces(faces, count, out, i):
         i += count
     for k in range(count):
         out[i + k] = faces.num_vertices[k]
-    i += count
+        out[i + count + 2 * k], out[i + count + 2 * k + 1] = faces.elements[k, 0], faces.elements[k, 1]
+    i += 3 * count
     width = faces.polygons.shape[1]
     for k in range(count):
         for vertex in range(width):

@@ -29,7 +29,7 @@ from hydro_sim_core.solvers.options import (
 )
 
 Array = NDArray[np.float64]
-_NUM_PATCH_WORDS = 23
+_NUM_PATCH_WORDS = 35
 
 
 class Circumstances(NamedTuple):
@@ -119,7 +119,7 @@ def _copied_contacts(core: Core, serial: int, world: World) -> _Kept | None:
     model = world.built.model
     num_points, num_bodies = len(model.points.pairs), len(model.tree.parent)
     sizes = [NUM_COUNTS, NUM_REPORT, num_points, 6 * num_bodies, num + 1, num * _NUM_PATCH_WORDS, 3 * num]
-    sizes += [faceless, NUM_ROWS * count, count, count * MAX_VERTICES * 3]
+    sizes += [faceless, NUM_ROWS * count, count, 2 * count, count * MAX_VERTICES * 3]
     room = len(loop.contacts)
     first, total = start % room, sum(sizes)
     data = loop.contacts[first : first + total].copy()
@@ -131,7 +131,7 @@ def _copied_contacts(core: Core, serial: int, world: World) -> _Kept | None:
 
 
 def _record(parts: list[Array], world: World, num: int, count: int) -> ContactRecord:
-    report, points, axes, first_face, patches, normals, faceless, data, vertices, polygons = parts
+    report, points, axes, first_face, patches, normals, faceless, data, vertices, elements, polygons = parts
     rows = patches.reshape(num, _NUM_PATCH_WORDS)
     what = points.astype(np.int64)
     unrepeated = np.flatnonzero(what) if report[CONVERGED] == 0.0 else np.zeros(0, dtype=np.int64)
@@ -140,11 +140,14 @@ def _record(parts: list[Array], world: World, num: int, count: int) -> ContactRe
             data=data.reshape(NUM_ROWS, count),
             polygons=polygons.reshape(count, MAX_VERTICES, 3),
             num_vertices=vertices.astype(np.int64),
+            elements=elements.reshape(count, 2).astype(np.int64),
         ),
         first_face=first_face.astype(np.int64),
         pair=rows[:, 0].astype(np.int64),
         R_WG=rows[:, 14:23].reshape(num, 3, 3),
         p_WG=rows[:, 2:5],
+        R_BA=rows[:, 23:32].reshape(num, 3, 3),
+        p_BA=rows[:, 32:35],
         p_GR=rows[:, 5:8],
         wrench=rows[:, 8:14],
         normal_force=normals.reshape(num, 3),
