@@ -39,7 +39,7 @@ HEIGHT, MASS, FRICTION, GRAVITY = 0.04, 0.5, 0.4, 9.81
 RADIUS, FINGER_MASS, KP, KD = 0.02, 0.3, 600.0, 27.0
 #: Compliance of the finger and of the table in the pressure field, Pa and m.
 _MODULUS, _SLAB = 1e6, 0.05
-#: The soft model's parameters, the same at all steps: stable by Runge and Kutta's method at 16 ms.
+#: The soft model's parameters, the same at all steps: stable at 8 ms, and not at 16 ms.
 SOFT: dict[str, Any] = {
     "stiffness": 2e3,
     "dissipation_velocity": 0.4,
