@@ -236,7 +236,7 @@ def _wrong_squares() -> tuple[list[Comparison], dict[str, list[float]]]:
     extra = OrientedCloud(
         np.vstack([good.points, corners]), np.vstack([good.normals, np.tile([1.0, 0.0, 0.0], (4, 1))])
     )
-    rows = [Comparison("one side turned over: outside taken for inside", "", 0.25, wrong, 0.005, "absolute")]
+    rows = [Comparison("one side turned over: outside taken for inside", "", 0.25, wrong, 0.02, "relative")]
     return rows, {
         "share of a side turned over": [wrong],
         "field, a side turned over": _field(turned, epsilon),

@@ -225,7 +225,7 @@ def plot(report: ExperimentReport, path: FilePath) -> None:
         InputError: The figure cannot be drawn or written.
     """
     series = {name: np.array(values) for name, values in report.series.items()}
-    with figure(path, 12.0, 6.6) as canvas:
+    with figure(path, 10.0, 5.6) as canvas:
         above, below = canvas.subfigures(2, 1, height_ratios=(1.0, 1.1))
         for number, axes in enumerate(above.subplots(1, len(PUSHES))):
             _push_panel(axes, series, number)
