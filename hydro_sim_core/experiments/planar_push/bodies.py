@@ -168,7 +168,6 @@ class MuJoCoPushing:
         self._mujoco: Any = import_module("mujoco")
         self.model = self._mujoco.MjModel.from_xml_string(_mjcf(time_step, friction))
         self.data = self._mujoco.MjData(self.model)
-        self._row = self.model.body("T").id
 
     def reset(self, finger: Array) -> None:
         """Go back to the start; see ``Pushing``."""
@@ -191,11 +190,6 @@ class MuJoCoPushing:
     def finger(self) -> Array:
         """Place of the finger."""
         return np.array(self.data.qpos[7:])
-
-    def touches(self) -> bool:
-        """Whether the finger touches the T."""
-        geoms = self.data.contact.geom
-        return bool((geoms == self.model.geom("finger").id).any()) if self.data.ncon else False
 
 
 def _mjcf(time_step: float, friction: float) -> str:

@@ -279,7 +279,7 @@ def _bars(panels: NDArray[np.object_], report: ExperimentReport) -> None:
             color="#1f5fa8",
             label="here",
         )
-        axes.set_xlabel(f"mean {what} from MuJoCo at the end [{unit}]")
+        axes.set_xlabel(f"mean {what} from MuJoCo [{unit}]")
     axes = panels[2]
     axes.barh(
         place + 0.2,
