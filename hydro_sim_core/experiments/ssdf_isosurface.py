@@ -90,7 +90,9 @@ def square_cloud(count: int) -> OrientedCloud:
         c, s = (1.0, 0.0, -1.0, 0.0)[turn], (0.0, 1.0, 0.0, -1.0)[turn]
         points = np.column_stack([c - s * along, s + c * along, np.zeros(count)])
         sides.append((points, np.tile([c, s, 0.0], (count, 1))))
-    return OrientedCloud(*(np.vstack(parts) for parts in zip(*sides, strict=True)))
+    return OrientedCloud(
+        np.vstack([points for points, _ in sides]), np.vstack([normals for _, normals in sides])
+    )
 
 
 def torus_cloud(around: int, of_tube: int) -> OrientedCloud:
@@ -283,7 +285,7 @@ def plot(report: ExperimentReport, path: Path) -> None:
     Raises:
         InputError: The figure cannot be drawn or written.
     """
-    with figure(path, 11.0, 5.8) as canvas:
+    with figure(path, 9.2, 5.0) as canvas:
         panels = canvas.subplots(2, 4)
         for axes, epsilon in zip(panels[0], TEMPERATURES, strict=True):
             width = HOT_WIDTH if epsilon == TEMPERATURES[-1] else WIDTH

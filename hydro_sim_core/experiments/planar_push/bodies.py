@@ -163,10 +163,10 @@ def soft_pushing(points: int, scheme: str, time_step: float) -> OurPushing:
 class MuJoCoPushing:
     """The task in MuJoCo: two boxes for the T, circular friction cones, all else as it is by default."""
 
-    def __init__(self, time_step: float, friction: float = FRICTION) -> None:
+    def __init__(self, time_step: float) -> None:
         # Only tests install MuJoCo.
         self._mujoco: Any = import_module("mujoco")
-        self.model = self._mujoco.MjModel.from_xml_string(_mjcf(time_step, friction))
+        self.model = self._mujoco.MjModel.from_xml_string(_mjcf(time_step))
         self.data = self._mujoco.MjData(self.model)
 
     def reset(self, finger: Array) -> None:
@@ -192,7 +192,7 @@ class MuJoCoPushing:
         return np.array(self.data.qpos[7:])
 
 
-def _mjcf(time_step: float, friction: float) -> str:
+def _mjcf(time_step: float) -> str:
     moments = inertia()
     half = 0.5 * HEIGHT
     low = OUTLINE[:, 1].min()
@@ -206,7 +206,7 @@ def _mjcf(time_step: float, friction: float) -> str:
     )
     tensor = " ".join(repr(float(moments[i, j])) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
     return f"""<mujoco><option timestep="{time_step}" cone="elliptic" gravity="0 0 {-GRAVITY}"/>
-<default><geom friction="{friction} 0 0"/></default><worldbody>
+<default><geom friction="{FRICTION} 0 0"/></default><worldbody>
 <geom name="ground" type="plane" size="2 2 1" contype="0" conaffinity="1"/>
 <body name="T" pos="0 0 {half}"><freejoint/><inertial pos="0 0 0" mass="{MASS}" fullinertia="{tensor}"/>{geoms}</body>
 <body name="finger" pos="0 0 {half}">

@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,7 +226,8 @@ def plot(report: ExperimentReport, path: FilePath) -> None:
     """
     series = {name: np.array(values) for name, values in report.series.items()}
     with figure(path, 10.0, 5.6) as canvas:
-        above, below = canvas.subfigures(2, 1, height_ratios=(1.0, 1.1))
+        parts: Any = canvas.subfigures(2, 1, height_ratios=(1.0, 1.1))
+        above, below = parts
         for number, axes in enumerate(above.subplots(1, len(PUSHES))):
             _push_panel(axes, series, number)
         above.legend(
