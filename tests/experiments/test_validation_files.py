@@ -206,7 +206,7 @@ CURVES = {
     "thin_plates": "force",
     "ssdf_isosurface": "radius, sphere",
     "scm_profile": "laws",
-    "planar_push": "distance, 2 ms, RK4, 4k points",
+    "planar_push": "distance, 2 ms, RK4, 512 points",
 }
 
 

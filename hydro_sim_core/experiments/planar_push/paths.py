@@ -1,8 +1,7 @@
-"""Paths of the finger through via points, and a search for them by samples."""
+"""Paths of the finger through via points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,33 +49,3 @@ def spline_weights(count: int, share: Array) -> Array:
         + t * (1 - t) ** 2 * slopes[left]
         - t * t * (1 - t) * slopes[left + 1]
     )
-
-
-def cross_entropy(
-    cost: Callable[[Array], float], mean: Array, spread: float, samples: int, rounds: int, seed: int
-) -> tuple[Array, float, int]:
-    """Minimise by the cross-entropy method: draw, keep the best eighth, draw about these.
-
-    Args:
-        cost: To minimise.
-        mean: (N,) where to start.
-        spread: Standard deviation of the first round.
-        samples: Draws a round.
-        rounds: How many.
-        seed: Of the draws.
-
-    Returns:
-        The best draw (N,), its cost, and how often the cost was computed.
-    """
-    rng = np.random.default_rng(seed)
-    deviation = np.full(len(mean), spread)
-    best, least = mean, cost(mean)
-    for _ in range(rounds):
-        drawn = np.vstack([mean + deviation * rng.standard_normal((samples - 1, len(mean))), best])
-        costs = np.array([cost(one) for one in drawn])
-        order = np.argsort(costs)[: max(2, samples // 8)]
-        if costs[order[0]] < least:
-            best, least = drawn[order[0]], float(costs[order[0]])
-        mean = drawn[order].mean(axis=0)
-        deviation = 0.7 * drawn[order].std(axis=0) + 0.3 * deviation * 0.7
-    return best, least, 1 + samples * rounds
