@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -27,9 +28,9 @@ def name() -> str:
     return f"test_{os.getpid()}"
 
 
-@pytest.fixture(scope="session")
-def starting() -> Iterator[Start]:
-    """Start simulations; whatever still runs in the end is killed."""
+@contextmanager
+def _starting() -> Iterator[Start]:
+    """Start simulations; whatever still runs in the end is killed, for some take a whole processor."""
     started: list[Running] = []
 
     def start(*options: str, name: str = "", kind: str = "engine") -> Running:
@@ -47,25 +48,29 @@ def starting() -> Iterator[Start]:
             raise AssertionError(process.stderr.read())
         return running
 
-    yield start
-    for running in started:
-        running.kill()
-        for stream in (running.process.stdout, running.process.stderr):
-            if stream is not None:
-                stream.close()
-        Path(segment_path(running.name)).unlink(missing_ok=True)
+    try:
+        yield start
+    finally:
+        for running in started:
+            running.kill()
+            for stream in (running.process.stdout, running.process.stderr):
+                if stream is not None:
+                    stream.close()
+            Path(segment_path(running.name)).unlink(missing_ok=True)
 
 
 @pytest.fixture
-def start(starting: Start) -> Start:
-    """Start a simulation of one's own, with options of its program."""
-    return starting
+def start() -> Iterator[Start]:
+    """Start simulations of one's own, with options of their program."""
+    with _starting() as start:
+        yield start
 
 
 @pytest.fixture(scope="module", params=["engine"])
-def running(request: pytest.FixtureRequest, starting: Start) -> Running:
+def running(request: pytest.FixtureRequest) -> Iterator[Running]:
     """A simulation for all tests of a file that leave it as they found it."""
-    return starting(kind=request.param)
+    with _starting() as start:
+        yield start(kind=request.param)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.workers import Lost, completed
+from support.shared_memory.processes import environment
 from support.sweeps import jobs
 
 
@@ -47,7 +48,7 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
         "from hydro_sim_core.workers import completed\nfrom support.sweeps import jobs\n"
         f"list(completed(jobs.outlive, [{str(tmp_path)!r}] * 1000, 1))"
     )
-    parent = subprocess.Popen([sys.executable, "-c", program])
+    parent = subprocess.Popen([sys.executable, "-c", program], env=environment())
     found = []
     while not found:
         found = list(tmp_path.glob("pid-*"))
