@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -293,6 +294,19 @@ def test_a_word_that_a_client_writes_while_the_one_before_is_heeded_counts() -> 
     before = runner.snapshot().step
     wait_until(lambda: runner.snapshot().step > before + 3)
     runner.stop()
+
+
+def test_a_pause_that_begins_while_the_loop_looks_at_the_word_stays() -> None:
+    """It looks once the owner is done: an older word would end the pause at once."""
+    runner = FixedRateRunner(falling_ball())
+    with runner._condition:
+        loop = threading.Thread(target=runner._attend_to_clients)
+        loop.start()
+        time.sleep(0.05)
+        runner._core.control[Control.PAUSED] = 1
+        runner._enter_pause(True)
+    loop.join()
+    assert runner.paused
 
 
 def test_a_client_that_is_paused_may_be_heard_by_the_owner_and_back() -> None:

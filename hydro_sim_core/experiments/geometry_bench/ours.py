@@ -12,7 +12,7 @@ from hydro_sim_core.compilation import Float2D, Float3D, entry
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.pressure_field.elements import tie_distance
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
-from hydro_sim_core.contact.pressure_field.kept_pairs import begin_pass
+from hydro_sim_core.contact.pressure_field.kept_pairs import NOTHING_KEPT, begin_pass
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, find_faces_again, make_query_scratch
 from hydro_sim_core.contact.pressure_field.visits import begin_visits, is_full
@@ -45,10 +45,10 @@ class OurPair:
 
         ``trees``: the descent of both shells to pairs of elements that may meet. ``peaks``: the search for closed
         surfaces. ``walk``: everything else, that is visiting pairs and making their faces. The first two are repeated
-        alone, because reading a clock inside a query would cost more than they do.
+        alone, because reading a clock inside a query would cost more than they do. Nothing is kept from pose to pose.
         """
         seconds = {}
-        for name, run in (("trees", _descend_shells), ("peaks", _try_peaks), ("walk", _query_poses)):
+        for name, run in (("trees", _descend_shells), ("peaks", _try_peaks), ("walk", _query_poses_anew)):
             began = time.thread_time()
             self._run(run, X_BA)
             seconds[name] = (time.thread_time() - began) / len(X_BA)
@@ -70,6 +70,18 @@ def _query_poses(
     for i in range(p_BA.shape[0]):
         begin_pass(scratch.kept)
         total += find_faces_again(geometries, 0, 1, 0, R_BA[i], p_BA[i], scratch, faces, 0)
+    return total
+
+
+@entry
+def _query_poses_anew(
+    geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
+) -> int:
+    """Number of faces, without pairs kept from one pose to the next."""
+    total = 0
+    for i in range(p_BA.shape[0]):
+        begin_pass(scratch.kept)
+        total += find_faces_again(geometries, 0, 1, NOTHING_KEPT, R_BA[i], p_BA[i], scratch, faces, 0)
     return total
 
 

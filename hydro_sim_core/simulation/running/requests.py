@@ -89,9 +89,10 @@ class RunnerRequests:
             self._enter_pause(paused)
             self._rouse()
 
-    def _follow_pause(self, wanted: bool) -> None:
+    def _follow_pause(self) -> None:
         """Pause or run on as a client has told; its word is left alone, for it may write the next one meanwhile."""
-        with self._condition:
+        with self._condition:  # the word too is looked at in here: ``pause`` and ``resume`` write both
+            wanted = bool(self._core.control[Control.PAUSED])
             if wanted is not self._paused:
                 self._enter_pause(wanted)
                 self._condition.notify_all()

@@ -377,7 +377,7 @@ class FixedRateRunner(RunnerRequests):
     def _attend_to_clients(self) -> None:
         """Carry out what other processes ask for in the control words."""
         control, status = self._core.control, self._core.status
-        self._follow_pause(bool(control[Control.PAUSED]))
+        self._follow_pause()
         if not self._paused:
             status[Status.STEPS_TAKEN] = control[Control.STEPS_ASKED]
         asked = int(control[Control.RESETS_ASKED])
