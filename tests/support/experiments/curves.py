@@ -19,6 +19,7 @@ from hydro_sim_core.experiments import (
     incline,
     margin_boxes,
     pad_grip,
+    patch_moments,
     point_contact,
     rocking,
     scm_profile,
@@ -150,6 +151,21 @@ def _flat_landing(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
         yield Row(f"energy lost or gained, {name}", curves[f"change, {name}"][-1])
 
 
+def _patch_moments(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    of_all = 0.0
+    for name in patch_moments.KINDS:
+        force, moment = curves[f"force, {name}"], curves[f"moment, {name}"]
+        is_dropped = curves[f"polygons dropped, {name}"] > 0.0
+        if not is_dropped.all():
+            yield Row(f"reproduced: {name}: force", force[~is_dropped].max())
+            yield Row(f"reproduced: {name}: moment", moment[~is_dropped].max())
+        if is_dropped.any():
+            yield Row(f"differs: {name}, faces dropped: force", force[is_dropped].max())
+            yield Row(f"differs: {name}, faces dropped: moment", moment[is_dropped].max())
+            of_all = max(of_all, curves[f"all polygons, {name}"][is_dropped].max())
+    yield Row("reproduced: all pairs, faces dropped: force and moment of all polygons", of_all)
+
+
 def _energy(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     yield Row("energy lost or gained in 100 bounces", np.abs(curves["continuous"]).max())
     for name in ("lagged, 0.1 ms", "lagged, 1 ms"):
@@ -190,6 +206,12 @@ def _sliding_disk(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     for start, ratio in zip(curves["start"], ratios, strict=True):
         yield Row(f"ε* from ε = {start:g}", ratio)
     yield Row("ε* farthest from a disc's", ratios[np.argmax(np.abs(ratios - sliding_disk.PAPER_DISC))])
+    for start, ratio in zip(curves["start"], curves["ratio at 1 ms"], strict=True):
+        is_on_the_way = start in sliding_disk.ON_THE_WAY
+        verdict = "differs" if is_on_the_way else "reproduced"
+        yield Row(f"{verdict}: ε* from ε = {start:g}, 1 ms", ratio)
+        if is_on_the_way:
+            yield Row(f"ε on the way from ε = {start:g}, 1 ms", ratio)
     limit = np.polyfit(curves["rings"] ** -2.0, curves["ratio of rings"], 1)[1]
     yield Row("ε* at infinitely many faces", limit)
     yield Row("order in the time step", _slope(curves["time step"], curves["error over time step"]))
@@ -336,6 +358,7 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "sphere_convergence": _sphere_convergence,
     "energy": _energy,
     "off_centre_box": _off_centre_box,
+    "patch_moments": _patch_moments,
     "rocking": _rocking,
     "flat_landing": _flat_landing,
     "fem_layer": _fem_layer,
