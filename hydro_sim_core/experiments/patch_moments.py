@@ -218,11 +218,12 @@ def _deviations(a: Geometry, b: Geometry) -> Iterator[Deviation]:
         slopes = np.array([-_slopes(a, X_WA, b, X_WB, move) for move in (_shifted, _turned)])
         # Polygons without area come and go with round-off, so numbers of them are those that press.
         dropped = np.count_nonzero(every.pressing) - np.count_nonzero(patch.pressing)
-        apart = [
-            np.linalg.norm(wrench - slopes, axis=1) / (load * np.array([1.0, ARM]))
+        size = load * np.array([1.0, ARM])
+        (force, moment), of_all, (step_force, step_moment) = (
+            (np.linalg.norm(wrench - slopes, axis=1) / size).tolist()
             for wrench in (_wrench(patch), _wrench(every), _wrench_in_step(patch))
-        ]
-        yield Deviation(*apart[0], max(apart[1]), *apart[2], float(dropped))
+        )
+        yield Deviation(force, moment, max(of_all), step_force, step_moment, float(dropped))
 
 
 def _wrench(patch: ContactPatch) -> Array:

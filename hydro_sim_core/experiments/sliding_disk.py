@@ -271,8 +271,8 @@ def plot(report: ExperimentReport, path: Path) -> None:
 def _plot_starts(axes: Axes, series: dict[str, list[float]]) -> None:
     """How far the ratio is from that of Masterjohn's coin, over the initial one."""
     start = np.array(series["start"])
-    off = abs(stationary_ratio_of_disc() / PAPER_COIN - 1.0)
-    axes.axhline(100.0 * off, color="#c44e24", ls="--", lw=1.0, label="disc, analytic")
+    disc = abs(stationary_ratio_of_disc() / PAPER_COIN - 1.0)
+    axes.axhline(100.0 * disc, color="#c44e24", ls="--", lw=1.0, label="disc, analytic")
     axes.axhspan(*PAPER_RANGE, color="#c44e24", alpha=0.1, lw=0.0, label="Masterjohn, 1 ms")
     for name, step, marker in (("ratio at 1 ms", "1 ms", "D"), ("ratio", "0.02 ms", "o")):
         off = 100.0 * np.abs(np.array(series[name]) / PAPER_COIN - 1.0)
