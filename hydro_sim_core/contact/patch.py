@@ -272,10 +272,7 @@ def compute_patch(
     buffer, count, report = _find(geometries, first, second, R_BA, p_BA, every_polygon)
     R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]
     faces = world_faces(buffer, 0, count, R_WB, p_WB, swapped=not canonical)
-    falling = faces.gradients.min(axis=1, initial=np.inf) <= 0.0
-    dropped = faces.areas[falling] @ np.maximum(faces.pressures[falling], 0.0)
-    if not every_polygon:
-        dropped += report[DROPPED_FORCE]
+    dropped = _force_on_falling(faces) + (0.0 if every_polygon else report[DROPPED_FORCE])
     if representation == "triangle":
         fans, num_triangles = _in_triangles(buffer, count)
         faces = world_faces(fans, 0, num_triangles, R_WB, p_WB, swapped=not canonical)
@@ -292,6 +289,12 @@ def compute_patch(
         overlaps_without_faces=count == 0 and bool(dropped > 0.0 or report[OVERLAPS]),
         _overlap=(geometries, first, second, R_BA, p_BA),
     )
+
+
+def _force_on_falling(faces: FaceArrays) -> float:
+    """Pressure times area of faces across which a pressure falls, N."""
+    falling = faces.gradients.min(axis=1, initial=np.inf) <= 0.0
+    return float(faces.areas[falling] @ np.maximum(faces.pressures[falling], 0.0))
 
 
 def _find(
