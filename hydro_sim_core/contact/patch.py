@@ -230,7 +230,13 @@ def _as_set(a: Geometry, b: Geometry) -> GeometrySet:
 
 
 def compute_patch(
-    a: Geometry, X_WA: ArrayLike, b: Geometry, X_WB: ArrayLike, representation: Representation = "polygon"
+    a: Geometry,
+    X_WA: ArrayLike,
+    b: Geometry,
+    X_WB: ArrayLike,
+    representation: Representation = "polygon",
+    *,
+    every_polygon: bool = False,
 ) -> ContactPatch:
     """Contact patch of two geometries and its static wrench.
 
@@ -241,6 +247,8 @@ def compute_patch(
         X_WB: (4, 4) pose of B in the world.
         representation: ``"polygon"``: one face a pair of elements; ``"triangle"``: each polygon as a fan around its
             centroid.
+        every_polygon: Whether polygons of equal pressure that are no contact faces, because a pressure falls across
+            them, press too: the wrench is then the slope of the energy at any depth. No step lets them press.
 
     Returns:
         The patch. Force and moment of a face are the exact integrals of its linear pressure: ``A p_c n`` at the
@@ -261,15 +269,10 @@ def compute_patch(
     first, second = (0, 1) if canonical else (1, 0)
     geometries = _as_set(a, b)
     R_BA, p_BA = relative_pose(poses[first], poses[second])
-    capacity, count = 0, 256
-    while count > capacity:
-        capacity = 2 * count
-        scratch, buffer = make_query_scratch(geometries, capacity), make_face_buffer(capacity)
-        count = find_faces(geometries, first, second, R_BA, p_BA, False, scratch, buffer, 0)
+    buffer, count, report = _find(geometries, first, second, R_BA, p_BA, every_polygon)
     R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]
     faces = world_faces(buffer, 0, count, R_WB, p_WB, swapped=not canonical)
-    falling = faces.gradients.min(axis=1, initial=np.inf) <= 0.0
-    dropped = scratch.report[DROPPED_FORCE] + faces.areas[falling] @ np.maximum(faces.pressures[falling], 0.0)
+    dropped = _force_on_falling(faces) + (0.0 if every_polygon else report[DROPPED_FORCE])
     if representation == "triangle":
         fans, num_triangles = _in_triangles(buffer, count)
         faces = world_faces(fans, 0, num_triangles, R_WB, p_WB, swapped=not canonical)
@@ -283,9 +286,27 @@ def compute_patch(
         normal_force_on_b=forces.sum(axis=0),
         moment_on_b_at_reference=moments.sum(axis=0),
         dropped_force=float(dropped),
-        overlaps_without_faces=count == 0 and bool(dropped > 0.0 or scratch.report[OVERLAPS]),
+        overlaps_without_faces=count == 0 and bool(dropped > 0.0 or report[OVERLAPS]),
         _overlap=(geometries, first, second, R_BA, p_BA),
     )
+
+
+def _force_on_falling(faces: FaceArrays) -> float:
+    """Pressure times area of faces across which a pressure falls, N."""
+    falling = faces.gradients.min(axis=1, initial=np.inf) <= 0.0
+    return float(faces.areas[falling] @ np.maximum(faces.pressures[falling], 0.0))
+
+
+def _find(
+    geometries: GeometrySet, a: int, b: int, R_BA: Array, p_BA: Array, every: bool
+) -> tuple[FaceBuffer, int, Array]:
+    """Faces of a canonical pair in a buffer that is large enough, their number, and what the query reports."""
+    capacity, count = 0, 256
+    while count > capacity:
+        capacity = 2 * count
+        scratch, buffer = make_query_scratch(geometries, capacity), make_face_buffer(capacity)
+        count = find_faces(geometries, a, b, R_BA, p_BA, every, scratch, buffer, 0)
+    return buffer, count, scratch.report
 
 
 def _in_triangles(faces: FaceBuffer, count: int) -> tuple[FaceBuffer, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import quad
+from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
 from hydro_sim_core.description import SceneBuilder
@@ -134,6 +134,36 @@ def stationary_ratio_of_faces(centroids: Array, areas: Array) -> float:
         return float(areas @ balance.mean(axis=0) / areas.sum())
 
     return float(brentq(growth, 0.1, 2.0, xtol=1e-12))
+
+
+def ratio_on_the_way(centroids: Array, areas: Array, start: float, share: float) -> float:
+    """Ratio v / (w R) of a coin of faces on its way to rest, of its equations of motion in continuous time.
+
+    Args:
+        centroids: (F, 2) centroids in units of the disc's radius.
+        areas: (F,) areas in any unit.
+        start: Ratio at the start.
+        share: Larger of v and w R at that instant, as a share of what it is at the start.
+    """
+    turns = np.exp(1j * ORIENTATIONS)[:, None]
+    turned = turns * (centroids[:, 0] + 1j * centroids[:, 1])
+    x, y = turned.real, turned.imag
+
+    def rates(_: float, speeds: Array) -> tuple[float, float]:
+        v, rim = speeds
+        u, w = v - rim * y, rim * x
+        sums = np.array([u, x * w - y * u]) / np.hypot(u, w)
+        force, torque = sums.mean(axis=1) @ areas / areas.sum()
+        return -force, -2.0 * torque
+
+    def left(_: float, speeds: Array) -> float:
+        return float(np.max(speeds) - share)
+
+    left.terminal = True  # type: ignore[attr-defined]
+    first = (min(1.0, start), min(1.0, start) / start)
+    path = solve_ivp(rates, (0.0, 4.0), first, events=left, rtol=1e-8, atol=1e-10)
+    v, rim = path.y[:, -1]
+    return float(v / rim)
 
 
 def bottom_faces(coin: Geometry) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from hydro_sim_core.experiments import (
     incline,
     margin_boxes,
     off_centre_box,
+    patch_moments,
     point_contact,
     rocking,
     scm_profile,
@@ -106,6 +107,11 @@ EXPERIMENTS = {
         "Tilt of a flat box whose centre of mass is off its middle, against Winkler's foundation and Drake.",
         lambda quick: off_centre_box.run((1e6, 1e10)) if quick else off_centre_box.run(),
         off_centre_box.plot,
+    ),
+    "patch_moments": Experiment(
+        "Force and moment of twelve kinds of pairs in random poses, against the slopes of the energy (Elandt 2019).",
+        lambda quick: patch_moments.run(*patch_moments.QUICK) if quick else patch_moments.run(),
+        patch_moments.plot,
     ),
     "rocking": Experiment(
         "Periods in which a flat box rocks and bounces on its pressure field, against Winkler's foundation.",

@@ -19,7 +19,8 @@ class Comparison:
         bound: Largest deviation that counts as agreement.
         kind: Whether ``bound`` is in ``unit`` or relative to the reference; ``at_most`` and ``at_least`` are relative
             too, and any measured value on the right side of the reference agrees.
-        peers: What other simulators gave in the same run, by name; shown, not judged.
+        peers: What other simulators gave in the same run, or ours without what the row is about, by name; shown, not
+            judged.
     """
 
     quantity: str
@@ -81,7 +82,7 @@ class ExperimentReport:
 
     @property
     def peers(self) -> list[str]:
-        """Names of the other simulators that took part."""
+        """Names of what stands beside rows."""
         return list(dict.fromkeys(name for c in self.comparisons for name in c.peers))
 
     def as_dict(self) -> dict[str, Any]:

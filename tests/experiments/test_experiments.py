@@ -186,6 +186,7 @@ WITH_TESTS = {
     "ecp_t_bar",
     "face_scaling",
     "margin_boxes",
+    "patch_moments",
     "rigid_pairs",
     "sliding_disk",
 }

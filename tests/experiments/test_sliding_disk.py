@@ -25,8 +25,8 @@ def report():
 @pytest.mark.long
 def test_the_quick_form_agrees_with_the_paper(report, tmp_path):
     assert_quick_form_agrees("sliding_disk", tmp_path, report)
-    # A disc, 152 faces, two starts, the farthest of them, two orders.
-    assert len(report.comparisons) == 7
+    # A disc, 152 faces, two starts, the farthest of them, the same two at 1 ms, one of them on its way, two orders.
+    assert len(report.comparisons) == 10
     for what, order in (("time step", 1.0), ("cell size", 2.0)):
         size, error = report.series[what], report.series[f"error over {what}"]
         slopes = np.diff(np.log(error)) / np.diff(np.log(size))
@@ -91,7 +91,26 @@ def test_a_coin_that_is_not_round_enough_is_noticed(monkeypatch):
     assert "ε* from ε = 1" in wrong
 
 
+def test_the_ratio_on_the_way_begins_as_started_and_ends_as_it_stays():
+    centroids, areas = coin.bottom_faces(coin.coin_mesh(152))
+    stays = coin.stationary_ratio_of_faces(centroids, areas)
+    for start in (0.3, 3.0):
+        at_first, midway, at_last = (
+            coin.ratio_on_the_way(centroids, areas, start, share) for share in (1.0 - 1e-6, 0.1, 1e-6)
+        )
+        assert at_first == pytest.approx(start, rel=1e-5)
+        assert min(start, stays) < midway < max(start, stays)
+        assert at_last == pytest.approx(stays, rel=1e-3)
+
+
+def test_a_coin_of_paper_steps_that_is_at_its_limit_too_early_is_noticed():
+    """Rows of the ends are two-sided: the paper's own ratio would not pass beside continuous time."""
+    mesh = coin.coin_mesh(152)
+    rows = sliding_disk._in_the_papers_steps((10.0,), [sliding_disk.PAPER_COIN], *coin.bottom_faces(mesh))
+    assert [c.quantity for c in rows if not c.agrees] == ["ε on the way from ε = 10, 1 ms"]
+
+
 def test_friction_that_is_full_only_at_high_speeds_is_noticed(monkeypatch):
     monkeypatch.setattr(coin, "STICTION_SPEED", 1e-3)
     ratio = sliding_disk.final_ratio(coin.coin_mesh(152), 0.653, 1e-4)
-    assert abs(ratio / sliding_disk.PAPER_COIN - 1.0) > 10.0 * sliding_disk.START_BOUND
+    assert abs(ratio / sliding_disk.PAPER_COIN - 1.0) > 10.0 * sliding_disk.STARTS[0.653][0]

@@ -193,6 +193,7 @@ CURVES = {
     "energy": "speed, sliding",
     "fem_layer": "share, wavelength 4",
     "off_centre_box": "tilt",
+    "patch_moments": "moment, box on box",
     "rocking": "period of rocking",
     "flat_landing": "change, flat on rigid ground",
     "face_scaling": "triangles",
