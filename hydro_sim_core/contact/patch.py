@@ -259,11 +259,7 @@ def compute_patch(
         InputError: A pose is not a rigid transform, the representation is unknown, an argument is not a geometry, or
             both geometries are rigid or both are half spaces.
     """
-    if representation not in get_args(Representation):
-        problem = f"{representation!r} is unknown"
-        raise InputError(
-            "compute_patch", "representation", problem, f"use {' or '.join(get_args(Representation))}"
-        )
+    _check_representation(representation)
     canonical = _is_canonical(a, b)
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
     first, second = (0, 1) if canonical else (1, 0)
@@ -289,6 +285,13 @@ def compute_patch(
         overlaps_without_faces=count == 0 and bool(dropped > 0.0 or report[OVERLAPS]),
         _overlap=(geometries, first, second, R_BA, p_BA),
     )
+
+
+def _check_representation(representation: str) -> None:
+    known = get_args(Representation)
+    if representation not in known:
+        problem = f"{representation!r} is unknown"
+        raise InputError("compute_patch", "representation", problem, f"use {' or '.join(known)}")
 
 
 def _force_on_falling(faces: FaceArrays) -> float:

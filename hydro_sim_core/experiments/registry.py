@@ -18,6 +18,7 @@ from hydro_sim_core.experiments import (
     fem_layer,
     flat_landing,
     incline,
+    m16_nut,
     margin_boxes,
     off_centre_box,
     patch_moments,
@@ -179,6 +180,11 @@ EXPERIMENTS = {
         "Force, gradient and Hessian of two spheres in smooth contact, beside MuJoCo (Beker 2025, figure 5).",
         lambda _: scm_profile.run(),
         scm_profile.plot,
+    ),
+    "m16_nut": Experiment(
+        "A free nut is screwed onto an M16 bolt: its advance, how deep threads overlap, and what turns it.",
+        lambda quick: m16_nut.run(1) if quick else m16_nut.run(),
+        m16_nut.plot,
     ),
     "planar_push": Experiment(
         "A finger pushes a T in smooth contact, MuJoCo and the pressure field (Beker 2025, figures 6 and 7).",

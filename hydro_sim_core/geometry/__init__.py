@@ -22,6 +22,7 @@ from hydro_sim_core.geometry.solids import Field, compliant_solid, pressurised
 from hydro_sim_core.geometry.spheres import ellipsoid, sphere
 from hydro_sim_core.geometry.tetrahedral import stored_geometry, tetrahedral_mesh
 from hydro_sim_core.geometry.tetrahedralisation import Progress, SolidMesh, tetrahedralise
+from hydro_sim_core.geometry.threaded_solids import compliant_nut
 from hydro_sim_core.geometry.turned_surfaces import (
     Surface,
     metric_bolt,
@@ -44,6 +45,7 @@ __all__ = [
     "box",
     "capsule",
     "compliant_mesh",
+    "compliant_nut",
     "compliant_solid",
     "convex_mesh",
     "cylinder",

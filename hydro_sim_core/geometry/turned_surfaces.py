@@ -161,8 +161,40 @@ def metric_nut(
     Raises:
         InputError: A number is out of range.
     """
-    source = "metric_nut"
-    width = positive(source, "width", width)
+    wall, outside = nut_walls(
+        "metric_nut", diameter, pitch, height, width, clearance, chamfer, segments, flank_rows
+    )
+    below = len(wall.radii) + np.arange(segments)
+    rings = [_around(outside, np.full(segments, z)) for z in (0.0, height)]
+    # The bore is seen from the axis: its triangles turn the other way.
+    triangles = [
+        wall.triangles[:, ::-1],
+        _strip(wall.lower, below),
+        _strip(below, below + segments),
+        _strip(below + segments, wall.upper),
+    ]
+    return _checked("metric_nut", np.vstack([wall.vertices, *rings]), np.vstack(triangles))
+
+
+def nut_walls(
+    source: str,
+    diameter: float,
+    pitch: float,
+    height: float,
+    width: float,
+    clearance: float,
+    chamfer: float,
+    segments: int,
+    flank_rows: int,
+) -> tuple[Wall, FloatArray]:
+    """The thread of a nut, and radii (segments,) of its hexagon at the angles of the thread's columns, m.
+
+    Arguments as for ``metric_nut``; ``source`` is the name used in error messages.
+
+    Raises:
+        InputError: A number is out of range.
+    """
+    height, width = positive(source, "height", height), positive(source, "width", width)
     wall = _thread(
         source, diameter, pitch, height, _share(source, "clearance", clearance, pitch), segments, flank_rows
     )
@@ -176,36 +208,28 @@ def metric_nut(
         raise InputError(source, "segments", f"are {segments}: none at some corner", "give a multiple of 48")
     sixth = math.pi / 3.0
     angle = 2.0 * math.pi * np.arange(segments) / segments
-    outside = 0.5 * width / sines_cosines(angle % sixth - 0.5 * sixth)[1]
-    below = len(wall.radii) + np.arange(segments)
-    rings = [_around(outside, np.full(segments, z)) for z in (0.0, height)]
-    # The bore is seen from the axis: its triangles turn the other way.
-    triangles = [
-        wall.triangles[:, ::-1],
-        _strip(wall.lower, below),
-        _strip(below, below + segments),
-        _strip(below + segments, wall.upper),
-    ]
-    return _checked(source, np.vstack([wall.vertices, *rings]), np.vstack(triangles))
+    return wall, 0.5 * width / sines_cosines(angle % sixth - 0.5 * sixth)[1]
 
 
-class _Wall(NamedTuple):
+class Wall(NamedTuple):
     """The wall of a thread.
 
     Attributes:
         radii: (N,) of its vertices, m.
-        angles: (N,) rad.
+        columns: (N,) number of the half plane through the axis, counter-clockwise from the x axis.
         heights: (N,) m.
         length: Of the thread, m.
+        segments: Columns a turn.
         triangles: (M, 3) counter-clockwise seen from away from the axis.
         lower: (segments,) vertices of the lower end, in their order around the axis.
         upper: (segments,) those of the upper end.
     """
 
     radii: FloatArray
-    angles: FloatArray
+    columns: IntArray
     heights: FloatArray
     length: float
+    segments: int
     triangles: IntArray
     lower: IntArray
     upper: IntArray
@@ -218,17 +242,21 @@ class _Wall(NamedTuple):
     @property
     def vertices(self) -> FloatArray:
         """(N, 3) m."""
-        sine, cosine = sines_cosines(self.angles)
-        return np.column_stack([self.radii * cosine, self.radii * sine, self.heights])
+        return self.at_radii(self.radii)
 
-    def with_radii(self, radii: FloatArray) -> _Wall:
+    def at_radii(self, radii: FloatArray) -> FloatArray:
+        """Points (N, 3) at the angles and heights of the vertices, and at other radii, m."""
+        sine, cosine = sines_cosines(2.0 * math.pi * self.columns / self.segments)
+        return np.column_stack([radii * cosine, radii * sine, self.heights])
+
+    def with_radii(self, radii: FloatArray) -> Wall:
         """The wall with other radii, m."""
         return self._replace(radii=radii)
 
 
 def _thread(
     source: str, diameter: float, pitch: float, length: float, gap: float, segments: int, flank_rows: int
-) -> _Wall:
+) -> Wall:
     """A thread, cut off flat at both ends: rows of vertices rise by the pitch in a turn, then go on in the next."""
     diameter, pitch = positive(source, "diameter", diameter), positive(source, "pitch", pitch)
     length = positive(source, "length", length)
@@ -261,9 +289,10 @@ def _thread(
     distinct = (triangles != np.roll(triangles, 1, axis=1)).all(axis=1)
     lower, upper = vertex[:, 0], vertex[:, -1]
     used, index = np.unique(np.concatenate([triangles[distinct].ravel(), lower, upper]), return_inverse=True)
-    angles = np.repeat(2.0 * math.pi * np.arange(segments) / segments, z.shape[1])
+    columns = np.repeat(np.arange(segments), z.shape[1])
     corners, lower, upper = np.split(index, [-2 * segments, -segments])
-    return _Wall(r.ravel()[used], angles[used], z.ravel()[used], length, corners.reshape(-1, 3), lower, upper)
+    triangles = corners.reshape(-1, 3)
+    return Wall(r.ravel()[used], columns[used], z.ravel()[used], length, segments, triangles, lower, upper)
 
 
 def _basic_profile(diameter: float, pitch: float, flank_rows: int) -> tuple[FloatArray, FloatArray]:

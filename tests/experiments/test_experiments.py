@@ -209,7 +209,7 @@ def bounced_once():
 
 
 #: Experiments with the longest quick forms.
-LONG = ("point_contact", "energy", "thin_plates")
+LONG = ("point_contact", "energy", "thin_plates", "m16_nut")
 
 
 @pytest.mark.parametrize(

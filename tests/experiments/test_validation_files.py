@@ -207,6 +207,7 @@ CURVES = {
     "thin_plates": "force",
     "ssdf_isosurface": "radius, sphere",
     "scm_profile": "laws",
+    "m16_nut": "moment",
     "planar_push": "distance, 2 ms, RK4, 512 points",
 }
 

@@ -369,7 +369,7 @@ def _lists(kept, pair, num_candidates):
 
 @kernel(inline=True)
 def _finish(
-    geometries, a, b, pair, R_BA, p_BA, tie, has_margin, found, tally, num_candidates, faces, count, scratch
+    geometries, a, b, pair, R_BA, p_BA, has_margin, found, tally, num_candidates, faces, count, scratch
 ):
     """Sort and keep what a walk has found; return one past the last contact face.
 
@@ -384,6 +384,7 @@ def _finish(
     _keep(scratch.kept, pair, num_found, num_candidates, R_BA, p_BA)
     count = _append_contact_faces(faces, count, num_found, found, has_margin, scratch)
     if has_margin:
+        tie = tie_distance(geometries, a, b, p_BA)
         count = _append_parted(geometries, a, b, R_BA, p_BA, tie, num_found, found, scratch, faces, count)
     return count
 
@@ -447,18 +448,5 @@ def walk_in_lanes(
         else:
             break
     return _finish(
-        geometries,
-        a,
-        b,
-        pair,
-        R_BA,
-        p_BA,
-        tie,
-        has_margin,
-        found,
-        tally,
-        num_candidates,
-        faces,
-        count,
-        scratch,
+        geometries, a, b, pair, R_BA, p_BA, has_margin, found, tally, num_candidates, faces, count, scratch
     )

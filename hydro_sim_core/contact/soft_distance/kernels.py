@@ -160,6 +160,48 @@ def _weigh_points(count_b, count_a, least, epsilon2, memory):
     return total
 
 
+@kernel(inline=True)
+def _add_points(points, planes, least, total, twist, parameters, memory, wrench, jacobian):
+    """Add the wrenches of one body's points on the other one.
+
+    Args:
+        points: Planes of the points, 0 if they are those of B and 1 of A, number of points that press.
+        planes: Lanes of the other body's planes, balls about its blocks, number of its planes.
+        least: The separation, m.
+        total: Sum of all weights.
+        twist: As for ``press_pair``.
+        parameters: As for ``press_pair``.
+        memory: As for ``press_pair``.
+        wrench: (6,) the sum.
+        jacobian: Its derivatives so far; (0, 0) for none.
+
+    Reads memory: separation, weight.
+    Writes memory: weight.
+    """
+    own, side, num = points
+    lanes, balls, num_planes = planes
+    for f in range(num):
+        memory.weight[side, f] /= total
+        floor = LEAST + (memory.separation[side, f] - least) / parameters[EPSILON2]
+        found = _weigh_at(own, f, lanes, balls, num_planes, parameters[EPSILON1], floor, memory)
+        derive = jacobian.shape[0] > 0
+        _add_point(own, lanes, found, side, f, twist, parameters, derive, memory, wrench, jacobian)
+
+
+@kernel(inline=True)
+def _move_weights(parameters, memory, wrench, jacobian):
+    """Add what follows from weights that move with the separations.
+
+    d(sum w G) = sum w dG - (sum w G dPhi - W sum w dPhi) / epsilon2.
+
+    Reads memory: products.
+    """
+    for r in range(6):
+        for k in range(12):
+            moved = memory.products[1 + r, k] - wrench[r] * memory.products[0, k]
+            jacobian[r, k] -= moved / parameters[EPSILON2]
+
+
 @kernel
 def press_pair(
     planes_a,
@@ -197,11 +239,11 @@ def press_pair(
     Returns:
         The separation: least of all soft distances, m.
 
-    Reads memory: balls, lanes_a, lanes_b, planes, products, separation, weight.
-    Writes memory: lanes_a, lanes_b, products, weight.
+    Reads memory: balls, lanes_a, lanes_b, planes.
+    Writes memory: lanes_a, lanes_b, products.
     """
-    derive = jacobian.shape[0] > 0
     wrench[:] = 0.0
+    jacobian[:] = 0.0
     _place(planes_a, balls_a, counts_a[0], R_BA, p_BA, memory)
     placed, balls, epsilon1 = memory.planes, memory.balls, parameters[EPSILON1]
     fill_lanes(placed, counts_a[0], memory.lanes_a)
@@ -212,24 +254,12 @@ def press_pair(
     )
     total = _weigh_points(counts_b[1], counts_a[1], least, parameters[EPSILON2], memory)
     memory.products[:] = 0.0
-    if derive:
-        jacobian[:] = 0.0
-    for f in range(counts_b[1]):
-        memory.weight[0, f] /= total
-        floor = LEAST + (memory.separation[0, f] - least) / parameters[EPSILON2]
-        found = _weigh_at(planes_b, f, memory.lanes_a, balls, counts_a[0], epsilon1, floor, memory)
-        _add_point(planes_b, memory.lanes_a, found, 0, f, twist, parameters, derive, memory, wrench, jacobian)
-    for f in range(counts_a[1]):
-        memory.weight[1, f] /= total
-        floor = LEAST + (memory.separation[1, f] - least) / parameters[EPSILON2]
-        found = _weigh_at(placed, f, memory.lanes_b, balls_b, counts_b[0], epsilon1, floor, memory)
-        _add_point(placed, memory.lanes_b, found, 1, f, twist, parameters, derive, memory, wrench, jacobian)
-    if derive:
-        # Weights move with the separations: d(sum w G) = sum w dG - (sum w G dPhi - W sum w dPhi) / epsilon2.
-        for r in range(6):
-            for k in range(12):
-                moved = memory.products[1 + r, k] - wrench[r] * memory.products[0, k]
-                jacobian[r, k] -= moved / parameters[EPSILON2]
+    of_b, of_a = (planes_b, 0, counts_b[1]), (placed, 1, counts_a[1])
+    on_a, on_b = (memory.lanes_a, balls, counts_a[0]), (memory.lanes_b, balls_b, counts_b[0])
+    _add_points(of_b, on_a, least, total, twist, parameters, memory, wrench, jacobian)
+    _add_points(of_a, on_b, least, total, twist, parameters, memory, wrench, jacobian)
+    if jacobian.shape[0] > 0:
+        _move_weights(parameters, memory, wrench, jacobian)
     return least
 
 

@@ -17,6 +17,7 @@ from hydro_sim_core.experiments import (
     face_scaling,
     flat_landing,
     incline,
+    m16_nut,
     margin_boxes,
     pad_grip,
     patch_moments,
@@ -350,6 +351,17 @@ def _scm_profile(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     yield Row("reproduced: halved samples: largest change of the gradient falls by", ratio)
 
 
+def _m16_nut(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    turns = curves["turns"]
+    marks = m16_nut.SETTLING + np.arange(m16_nut.TURNS + 1)
+    for i, advance in enumerate(-np.diff(np.interp(marks, turns, curves["height"]))):
+        yield Row(f"advance in turn {i + 1}", 1e3 * advance, relative=3e-5)
+    measured = turns >= m16_nut.SETTLING
+    yield Row("overlap of the true threads", 1e3 * curves["overlap"][measured].max())
+    for quantity in ("moment", "moment, as flanks touch at the crest"):
+        yield Row(quantity, curves["moment"][measured].mean())
+
+
 def _planar_push(curves: Curves, references: Mapping[str, float]) -> Iterator[Row]:
     for quantity in references:
         name, what = quantity.rsplit(": ", 2)[-2:]
@@ -381,5 +393,6 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "thin_plates": _thin_plates,
     "ssdf_isosurface": _ssdf_isosurface,
     "scm_profile": _scm_profile,
+    "m16_nut": _m16_nut,
     "planar_push": _planar_push,
 }
