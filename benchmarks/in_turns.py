@@ -90,7 +90,7 @@ def main() -> None:
     before, now = Checkout(arguments.before), Checkout(arguments.now)
     bursts = [(before.burst(), now.burst()) for _ in track(range(BURSTS), "bursts")]
     times = np.array(bursts)
-    ratios = times[:, 1] / times[:, 0]
+    medians, ratios = np.median(times, axis=0), times[:, 1] / times[:, 0]
     low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75], axis=0)
     table = Table(title=f"Processor time of a step, {BURSTS} bursts in turns")
     for column in ("scene", "before, us", "now, us", "ratio", "middle half"):
@@ -99,14 +99,14 @@ def main() -> None:
     for k, scene in enumerate(SCENES):
         name = f"grasp, {scene} faces" if isinstance(scene, int) else scene
         rows[name] = {
-            "before_s": float(np.median(times[:, 0, k])),
-            "now_s": float(np.median(times[:, 1, k])),
+            "before_s": float(medians[0, k]),
+            "now_s": float(medians[1, k]),
             "ratio": float(middle[k]),
             "middle_half": [float(low[k]), float(high[k])],
         }
         table.add_row(
             name,
-            *(f"{1e6 * rows[name][key]:.1f}" for key in ("before_s", "now_s")),  # type: ignore[operator]
+            *(f"{1e6 * seconds:.1f}" for seconds in medians[:, k]),
             f"{middle[k]:.3f}",
             f"{low[k]:.3f} to {high[k]:.3f}",
         )

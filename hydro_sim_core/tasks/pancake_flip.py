@@ -202,8 +202,7 @@ def judge(story: Story) -> Outcome:
         and X_OP[2, 3] > STOVE_HEIGHT,
         f"it moves at {speed:.2g} m/s": speed < 1e-3,
     }
-    reasons = [reason for reason, holds in asked.items() if not holds]
-    return Outcome(not reasons, "; ".join(reasons), measures)
+    return Outcome.of(asked, measures)
 
 
 TASK = Task(

@@ -255,8 +255,7 @@ def judge(story: Story) -> Outcome:
         f"it was pressed with {peak:.1f} N": peak <= HARDEST,
         f"it went {1e6 * overlapped:.1f} µm into the block": overlapped <= MOST_OVERLAP,
     }
-    reasons = [reason for reason, holds in asked.items() if not holds]
-    return Outcome(not reasons, "; ".join(reasons), measures)
+    return Outcome.of(asked, measures)
 
 
 TASK = Task(

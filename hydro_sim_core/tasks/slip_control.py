@@ -247,8 +247,7 @@ def judge(story: Story, set_pitch: float) -> Outcome:
         f"it turns at {rate:.2g} rad/s": abs(rate) < AT_REST,
         f"its handle is {moved:.3f} m off the fingers": moved < STAYS,
     }
-    reasons = [reason for reason, holds in asked.items() if not holds]
-    return Outcome(not reasons, "; ".join(reasons), measures)
+    return Outcome.of(asked, measures)
 
 
 #: Largest noise of their depth that can be set, m.

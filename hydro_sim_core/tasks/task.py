@@ -41,6 +41,12 @@ class Outcome:
     reason: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, asked: Mapping[str, bool], measures: Mapping[str, float]) -> Outcome:
+        """That of an attempt, from whether each thing it asks for holds, by the reason to give where it does not."""
+        reasons = [reason for reason, holds in asked.items() if not holds]
+        return cls(not reasons, "; ".join(reasons), measures)
+
 
 @dataclass(frozen=True)
 class Story:

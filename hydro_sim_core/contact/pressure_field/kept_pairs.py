@@ -22,6 +22,7 @@ import numpy as np
 from hydro_sim_core.compilation import Float2D, Int1D, Int2D, Int3D, kernel
 from hydro_sim_core.contact.pressure_field.boxes import extent
 from hydro_sim_core.contact.pressure_field.faces import NUM_ROWS
+from hydro_sim_core.contact.pressure_field.visits import key_of
 
 #: Entries of ``KeptPairs.now``: number of the present pass over all pairs, filled rows of the pools.
 PASS, NUM_FOUND, NUM_CANDIDATES = range(3)
@@ -183,7 +184,7 @@ def sort_found(kept, found, num_sorted, num):
     """
     new, order, words, places = num - num_sorted, kept.order, kept.words, kept.places
     for k in range(new):
-        order[k, 0] = found[num_sorted + k, 0] << 31 | found[num_sorted + k, 1]
+        order[k, 0] = key_of(found[num_sorted + k, 0], found[num_sorted + k, 1])
         order[k, 1] = num_sorted + k
     _sort(order, new)
     # Merge from behind: position k gets what stood at ``place``; before the first new one nothing moves.
@@ -191,7 +192,7 @@ def sort_found(kept, found, num_sorted, num):
     while new > 0:
         begin -= 1
         place = order[new - 1, 1]
-        if old >= 0 and (found[old, 0] << 31 | found[old, 1]) > order[new - 1, 0]:
+        if old >= 0 and key_of(found[old, 0], found[old, 1]) > order[new - 1, 0]:
             place = old
             old -= 1
         else:

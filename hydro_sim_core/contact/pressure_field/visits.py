@@ -31,6 +31,12 @@ _MOST_ADDED = 16
 
 
 @kernel(inline=True)
+def key_of(element_a, element_b):
+    """Number of a pair, by which pairs are sorted."""
+    return element_a << _SHIFT | element_b
+
+
+@kernel(inline=True)
 def begin_visits(scratch):
     """Clear all visits.
 
@@ -103,7 +109,7 @@ def push(scratch, num_pending, element_a, element_b, neighbor_retries):
     Writes scratch: num_visited, visited.
     """
     visited = scratch.visited
-    key = element_a << _SHIFT | element_b
+    key = key_of(element_a, element_b)
     slot = _find_slot(scratch, key)
     if _is_free(scratch, slot):
         visited[slot, 0] = key
@@ -139,7 +145,7 @@ def mark_found(scratch, element_a, element_b, slot, entry):
     Writes scratch: num_visited, visited.
     """
     if slot == NO_SLOT:
-        key = element_a << _SHIFT | element_b
+        key = key_of(element_a, element_b)
         slot = _find_slot(scratch, key)
         if _is_free(scratch, slot):
             scratch.visited[slot, 0] = key
@@ -158,16 +164,10 @@ def entry_of(scratch, element_a, element_b):
 
     Reads scratch: visited.
     """
-    slot = _find_slot(scratch, element_a << _SHIFT | element_b)
+    slot = _find_slot(scratch, key_of(element_a, element_b))
     if _is_free(scratch, slot) or scratch.visited[slot, 1] & _FOUND != _FOUND:
         return -1
     return scratch.visited[slot, 2]
-
-
-@kernel(inline=True)
-def key_of(element_a, element_b):
-    """Number of a pair, by which pairs are sorted."""
-    return element_a << _SHIFT | element_b
 
 
 @kernel(inline=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float2D, Float3D, entry
+from hydro_sim_core.compilation import Float2D, Float3D, entry, kernel
 from hydro_sim_core.contact.geometry_set import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.pressure_field.elements import tie_distance
 from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_buffer
@@ -61,16 +61,24 @@ class OurPair:
         return int(function(self._geometries, R_BA, p_BA, self._scratch, self._faces))
 
 
+@kernel
+def _query(
+    geometries: GeometrySet, pair: int, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
+) -> int:
+    """Number of faces over all poses, with what is kept in row ``pair``."""
+    total = 0
+    for i in range(p_BA.shape[0]):
+        begin_pass(scratch.kept)
+        total += find_faces_again(geometries, 0, 1, pair, R_BA[i], p_BA[i], scratch, faces, 0)
+    return total
+
+
 @entry
 def _query_poses(
     geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
 ) -> int:
     """Number of faces."""
-    total = 0
-    for i in range(p_BA.shape[0]):
-        begin_pass(scratch.kept)
-        total += find_faces_again(geometries, 0, 1, 0, R_BA[i], p_BA[i], scratch, faces, 0)
-    return total
+    return _query(geometries, 0, R_BA, p_BA, scratch, faces)
 
 
 @entry
@@ -78,11 +86,7 @@ def _query_poses_anew(
     geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
 ) -> int:
     """Number of faces, without pairs kept from one pose to the next."""
-    total = 0
-    for i in range(p_BA.shape[0]):
-        begin_pass(scratch.kept)
-        total += find_faces_again(geometries, 0, 1, NOTHING_KEPT, R_BA[i], p_BA[i], scratch, faces, 0)
-    return total
+    return _query(geometries, NOTHING_KEPT, R_BA, p_BA, scratch, faces)
 
 
 @entry
