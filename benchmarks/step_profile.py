@@ -42,11 +42,11 @@ PROFILES = 12
 REPEATS = 300
 
 # A profile looks inside the step, so it needs the step's private stages.
-_evaluate_dynamics = stages._evaluate_dynamics
-_load_inertia, _load_joints = stages._load_inertia, stages._load_joints
+_evaluate_dynamics = stages.evaluate_dynamics
+_load_inertia, _load_joints = stages.load_inertia, stages.load_joints
 _guess, _take_solution = stages._guess, stages._take_solution
 _judge_guesses = stages._judge_guesses
-_store_wrenches, _store_efforts = stages._store_wrenches, stages._store_efforts
+_store_wrenches, _store_efforts = stages.store_wrenches, stages.store_efforts
 
 
 @entry
