@@ -125,7 +125,7 @@ lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/mypy hydro_sim_core ros2_ws/src/hydro_sim/hydro_sim ros2_ws/src/hydro_sim_bringup/hydro_sim_bringup
+	$(BIN)/mypy hydro_sim_core ros2_ws/src/hydro_sim/hydro_sim ros2_ws/src/hydro_sim_bringup/hydro_sim_bringup benchmarks
 	$(BIN)/hadolint Dockerfile
 
 setup: $(VENV)/.test-ready

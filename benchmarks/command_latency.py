@@ -102,7 +102,7 @@ class Probe:
 
 def measure(count: int) -> tuple[dict[str, list[float]], dict[str, Any]]:
     """Round trips of both, in turns, s; and the node's own report."""
-    parameters = {"scene": SCENE, "joint_state_rate": 1000.0, "status_line": "false"}
+    parameters: dict[str, Any] = {"scene": SCENE, "joint_state_rate": 1000.0, "status_line": "false"}
     with tempfile.TemporaryDirectory() as folder:
         parameters["report_file"] = str(Path(folder, "report.json"))
         settings = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]

@@ -46,7 +46,9 @@ def main() -> None:
     """Print a table in Markdown and write the numbers."""
     out = output_argument(__doc__ or "", "drake_parity")
     cases = [(scene, time_step) for scene in SCENES for time_step in TIME_STEPS]
-    rows = [{"scene": s, "time_step": dt, "errors": errors(s, dt)} for s, dt in track(cases, "scenes")]
+    rows: list[dict[str, Any]] = [
+        {"scene": s, "time_step": dt, "errors": errors(s, dt)} for s, dt in track(cases, "scenes")
+    ]
     names = list(rows[0]["errors"])
     print("| scene, ms |", " | ".join(names), "|")
     print("| --- |", " | ".join("---" for _ in names), "|")

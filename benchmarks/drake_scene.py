@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xacro
@@ -90,7 +91,7 @@ class DrakeScene:
             plant.SetPositions(context, q)
             if model.base == "floating":
                 body = plant.GetBodyByName(robot.root)
-                plant.SetFreeBodyPose(context, body, RigidTransform(model.pose.X))
+                plant.SetFreeBodyPose(context, body, _transform(model.pose.X))
             actuated = [plant.get_joint_actuator(i).joint() for i in plant.GetJointActuatorIndices(instance)]
             held = [q[joint.position_start()] for joint in actuated]
             plant.get_desired_state_input_port(instance).FixValue(context, [*held, *np.zeros(len(held))])
@@ -131,6 +132,11 @@ class DrakeScene:
         return np.asarray(X_WB.GetAsMatrix4())
 
 
+def _transform(X: Any) -> RigidTransform:
+    """That of a matrix (4, 4); the stubs of pydrake know no type of NumPy for it."""
+    return RigidTransform(X)
+
+
 def _add_models(plant: MultibodyPlant, scene: LoadedScene) -> list[ModelInstanceIndex]:
     """Add every model of the scene, welded down where the scene says so; returns their instances."""
     parser = Parser(plant)
@@ -144,7 +150,7 @@ def _add_models(plant: MultibodyPlant, scene: LoadedScene) -> list[ModelInstance
         instances.append(instance)
         if model.base == "fixed":
             root = plant.GetFrameByName(robot.root)
-            plant.WeldFrames(plant.world_frame(), root, RigidTransform(model.pose.X))
+            plant.WeldFrames(plant.world_frame(), root, _transform(model.pose.X))
         if model.gravity_compensation:
             plant.set_gravity_enabled(instance, False)
     return instances

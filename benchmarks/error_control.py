@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from measure import output_argument, write
@@ -84,7 +85,7 @@ def main() -> None:
         "spatula_slip": published_scene("spatula_slip"),
         "cylinder grasp, 440 faces": grasp_scene(440),
     }
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, scene in scenes.items():
         runs = {way: run(scene, *way) for way in track(WAYS, description=name, transient=True)}
         reference = runs[(REFERENCE_STEP, None)]
@@ -106,7 +107,7 @@ def main() -> None:
     write(output, {"duration": DURATION, "reference_step": REFERENCE_STEP, "rows": rows})
 
 
-def _print(rows: list[dict[str, float | str | None]]) -> None:
+def _print(rows: list[dict[str, Any]]) -> None:
     table = Table(
         title=f"{DURATION:g} s; error: largest difference of a coordinate from steps of 0.1 ms, m or rad"
     )

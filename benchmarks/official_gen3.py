@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ class Client:
             own = (prefix + tip).replace("/", "_")
             for pair in (f"{own}_on_block", f"block_on_{own}"):  # as the models follow each other
                 topic = f"/hydro_sim/wrench/{pair}"
-                self.node.create_subscription(WrenchStamped, topic, lambda m, tip=tip: self._feel(tip, m), 10)
+                self.node.create_subscription(WrenchStamped, topic, partial(self._feel, tip), 10)
 
     def _hear(self, message: JointState) -> None:
         self.positions = dict(zip(message.name, message.position, strict=True))

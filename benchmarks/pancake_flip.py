@@ -57,8 +57,8 @@ class Course:
         if self._began:
             self.time.append(world.time)
             self.taken.append(now - self._began)
-            self.faces.append(report["faces"])
-            self.parted.append(report["fast_steps"] + report["cut_steps"])
+            self.faces.append(int(report["faces"]))
+            self.parted.append(int(report["fast_steps"] + report["cut_steps"]))
             if len(self.time) % INTERVAL == 0:
                 self.close[len(self.time) - 1] = _look_closely(world.copy())
         self._began = time.process_time()

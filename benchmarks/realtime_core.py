@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,10 +154,8 @@ def cost_of_one_by_one(steps: int) -> dict[str, float]:
         times["call"].append(time.perf_counter() - began)
         world = hs.load_scene(SCENE)
         runner = FixedRateRunner(world, float("inf"))
-        runner.add_command_source(
-            lambda world, runner=runner: runner.pause() if world.step_count >= steps - 1 else None,
-            lambda world: steps - 1 - world.step_count,
-        )
+        pause = partial(_pause_before, runner, steps - 1)
+        runner.add_command_source(pause, lambda world: steps - 1 - world.step_count)
         runner.start()
         while not runner.paused:
             time.sleep(1e-3)
@@ -164,6 +163,11 @@ def cost_of_one_by_one(steps: int) -> dict[str, float]:
         step_time = runner.pace.step_time.distribution()
         times["loop"].append(step_time.mean * step_time.count)
     return {name: float(np.median(values)) for name, values in times.items()}
+
+
+def _pause_before(runner: FixedRateRunner, last: int, world: hs.World) -> None:
+    if world.step_count >= last:
+        runner.pause()
 
 
 def main() -> None:

@@ -63,7 +63,9 @@ def measure(scene: BodyScene) -> dict[str, float | str]:
                 began = time.thread_time()
                 simulator.step(STEPS)
                 fastest[name] = min(fastest[name], 1e6 * (time.thread_time() - began) / STEPS)
-        faces = running["hydro-sim"].world.diagnostics()["faces"]
+        ours = running["hydro-sim"]
+        assert isinstance(ours, OurBodies)
+        faces = ours.world.diagnostics()["faces"]
     ratios = {
         f"share of {name}": fastest["hydro-sim"] / fastest[name] for name in running if name != "hydro-sim"
     }

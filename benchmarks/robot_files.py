@@ -223,11 +223,11 @@ def _load_in_drake(path: Path, package_dirs: Sequence[Path]) -> Row:
     parser = Parser(plant)
     packages = parser.package_map()
     for folder in package_dirs:
-        packages.PopulateFromFolder(str(folder))
+        packages.PopulateFromFolder(folder)
     for folder in path.parents[:4]:  # as ours finds them, where no package.xml names them
         if not packages.Contains(folder.name):
-            packages.Add(folder.name, str(folder))
-    parser.AddModels(str(path))
+            packages.Add(folder.name, folder)
+    parser.AddModels(path)
     plant.Finalize()
     builder.Build()
     return {"error": "", "load_s": None}
@@ -257,7 +257,7 @@ def _table(rows: Iterable[Row]) -> Table:
 
 def _warm(row: Row) -> float:
     """Processor time of a load that worked, s; that by the clock in results of times when it was not measured."""
-    return float(row.get("load_processor_s", row["load_s"]))
+    return float(row["load_processor_s"] if "load_processor_s" in row else row["load_s"])
 
 
 def _counts(rows: Sequence[Row]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from rich.table import Table
 
 from hydro_sim.parameters import Parameters
 from hydro_sim.publishing.publishers import ContactPublisher, StatePublisher
+from hydro_sim.publishing.thread import PublisherThread
 from hydro_sim_core import World
 from hydro_sim_core.experiments.cylinder_grasp import MESHES, grasp_scene
 from hydro_sim_core.simulation import FixedRateRunner
@@ -135,16 +136,17 @@ def _measure(world: World, name: str, seconds: float) -> Phase:
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         running.callback(executor.shutdown)
-        publishers: tuple[StatePublisher | ContactPublisher, ...] = ()
+        threads: tuple[PublisherThread, ...] = ()
         if name != PHASES[0]:
             parameters = Parameters(joint_state_rate=1000.0, wrench_topics=("left_finger_on_cylinder",))
-            publishers = (
-                StatePublisher(node, world, runner, parameters),
-                ContactPublisher(node, runner, parameters),
+            threads = (
+                StatePublisher(node, world, runner, parameters).thread,
+                ContactPublisher(node, runner, parameters).thread,
             )
         if name == PHASES[2]:
             running.enter_context(_listeners(node, messages))
-        for part in (runner, *publishers):
+        starts_and_ends: tuple[FixedRateRunner | PublisherThread, ...] = (runner, *threads)
+        for part in starts_and_ends:
             part.start()
             running.callback(part.stop)
 
@@ -196,6 +198,7 @@ def _listeners(node: Node, rates: dict[str, float]) -> Iterator[None]:
 def _stepping_time() -> float:
     """Processor time of the stepping thread so far, s."""
     (thread,) = (t for t in threading.enumerate() if t.name == "hydro-sim stepper")
+    assert thread.ident is not None
     return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
 
 

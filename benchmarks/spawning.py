@@ -12,6 +12,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from threading import Event
 
 import numpy as np
@@ -49,6 +50,8 @@ class RunningNode:
         self._executor.add_node(self._node)
         self._node.trigger_configure()
         self._node.trigger_activate()
+        assert self._node.simulation is not None
+        self._simulation = self._node.simulation
 
     def spin_for(self, duration: float) -> None:
         """Serve for a time, s."""
@@ -61,18 +64,18 @@ class RunningNode:
         X_FE = np.eye(4)
         X_FE[:3, 3] = distance, 0.0, 3.0
         request = SpawnRequest(allow_renaming=True, uri=robot, X_FE=X_FE)
-        done = self._executor.create_task(self._node.simulation.operations.spawn(request))
+        done = self._executor.create_task(self._simulation.operations.spawn(request))
         while not done.done():
             self._executor.spin_once(timeout_sec=0.02)
         done.result()
 
     def cost(self, doing: Callable[[], None]) -> tuple[float, float]:
         """Seconds that something takes, with ``AFTER``, and those that simulated time stands still meanwhile."""
-        simulated, began = self._node.simulation.runner.snapshot().time, time.monotonic()
+        simulated, began = self._simulation.runner.snapshot().time, time.monotonic()
         doing()
         self.spin_for(AFTER)
         taken = time.monotonic() - began
-        return taken, taken - (self._node.simulation.runner.snapshot().time - simulated)
+        return taken, taken - (self._simulation.runner.snapshot().time - simulated)
 
     def close(self) -> None:
         """End the node."""
@@ -94,8 +97,8 @@ def measure(rounds: int, arguments: list[str]) -> dict[str, dict[str, list[float
     for number in track(range(rounds), "spawning"):
         for k, robot in enumerate(ROBOTS):
             distance = 2.0 + len(ROBOTS) * number + k
-            taken, lost = node.cost(lambda robot=robot, distance=distance: node.spawn(robot, distance))
-            _, without = node.cost(lambda wait=taken - AFTER: node.spin_for(wait))
+            taken, lost = node.cost(partial(node.spawn, robot, distance))
+            _, without = node.cost(partial(node.spin_for, taken - AFTER))
             for values, value in zip(found[robot].values(), (taken, lost, without), strict=True):
                 values.append(value)
     node.close()
