@@ -21,9 +21,9 @@ import pytest
 
 COSTS = Path(__file__).parents[1] / "costs.json"
 #: Processor time that every run has for a function, s.
-CHEAP = 0.25
+CHEAP = 0.15
 #: No test waits for its turn longer than this, commits.
-LONGEST_WAIT = 8
+LONGEST_WAIT = 12
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
