@@ -53,6 +53,20 @@ STORIES = {
         (0, 60, 1200, 920),
         {"height, m": ("height [mm]", 1e3)},
     ),
+    "pencil_turn": Story(
+        {
+            "hold the pencil": "held",
+            "turn the pencil": "turned on the edge",
+            "raise the pencil": "off the edge",
+        },
+        ("pencil", "spatula_stand", "gripper"),
+        "side",
+        (150, 60, 1100, 940),
+        {
+            "pitch in the hand, rad": ("pitch [rad]", 1.0),
+            "scrubbing torque, N m": ("torque [mN m]", 1e3),
+        },
+    ),
 }
 
 
