@@ -82,12 +82,14 @@ class PencilTurn:
         robot.squeeze = GRIP
         robot.phase = "hold the pencil"
         yield from wait(robot, HOLD)
-        yield from while_held(robot, PENCIL, self._turn())
+        # From where it was at the start: it may tilt a little when the fingers close.
+        yield from while_held(robot, PENCIL, self._turn_to(pitch_in_hand(measured) + self._set))
 
-    def _turn(self) -> Script:
+    def _turn_to(self, goal: float) -> Script:
+        """Turn it to a pitch in the hand, rad, and raise it."""
         robot = self.robot
         robot.phase = "turn the pencil"
-        X_WT, goal = robot.X_WT, pitch_in_hand(robot.measured) + self._set
+        X_WT = robot.X_WT
 
         def turned() -> bool:
             return pitch_in_hand(robot.measured) >= goal

@@ -115,6 +115,26 @@ def turned(measured, angle, slid=0.0, height=0.05, time=5.0):
     return replace(measured, time=time, poses=poses)
 
 
+def test_a_tilt_of_the_closing_fingers_is_no_part_of_the_turn(before):
+    """Its goal is where it was at the start and the set turn, as the judge has it."""
+    wrenches = {
+        (PENCIL, link): np.array([0.0, 5.0 * side, 0.0, 0.0, 0.0, 0.0])
+        for link, side in zip(GRIPPER.links, GRIPPER.sides, strict=True)
+    }
+    held = replace(before, wrenches=wrenches)
+    controller = TASK.controller(World(find_scene(TASK.scene)), TASK.period)
+    script = controller.script(held)
+    next(script)
+
+    def send(angle):
+        script.send(turned(held, angle, height=0.0))
+        return controller.robot.phase
+
+    assert {send(-0.03) for _ in range(40)} == {"hold the pencil", "turn the pencil"}
+    assert send(0.58) == "turn the pencil"
+    assert send(0.601) == "raise the pencil"
+
+
 def judged(before, end, later=None):
     later = later or replace(end, time=end.time + 1.0)
     course = [{"time, s": one.time, **TASK.follow(one)} for one in (before, end, later)]
