@@ -80,6 +80,11 @@ class Arm:
         """Positions of the joints in a world, within their limits, rad or m."""
         return np.asarray(np.clip(world.joint_positions()[self._rows], self._lower, self._upper))
 
+    def beyond(self, q: Array) -> list[str]:
+        """Names of the joints that positions (J,) have outside their limits."""
+        outside = (q < self._lower) | (q > self._upper)
+        return [name for name, is_out in zip(self.names, outside, strict=True) if is_out]
+
     def goal(self, preferred: Mapping[str, float]) -> dict[int, float]:
         """Preferred positions by the number of the joint."""
         for name in preferred:

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 #: Ways shorter than this, m and rad, are none.
 NO_WAY = 1e-12
+#: Share of a speed limit that does not matter.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -165,13 +167,18 @@ def fastest_share(speed: float, acceleration: float, jerk: float, braking: float
 
     It slows down with at most the share ``braking`` of the acceleration.
     """
-    from ruckig import InputParameter, Ruckig, Trajectory
+    from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
 
     asked, found = InputParameter(1), Trajectory(1)
     asked.current_position, asked.target_position = [0.0], [1.0]
     asked.min_acceleration = [-braking * acceleration]
     asked.max_velocity, asked.max_acceleration, asked.max_jerk = [speed], [acceleration], [jerk]
-    Ruckig(1).calculate(asked, found)
+    try:
+        Ruckig(1).calculate(asked, found)
+    except RuckigError:
+        # Where the top speed is reached for an instant only, rounding may leave it without a solution.
+        asked.max_velocity = [speed * (1.0 - ROUNDING)]
+        Ruckig(1).calculate(asked, found)
     ((phases,),) = found.profiles
     begin = np.concatenate([[0.0], np.cumsum(phases.t)[:-1]])
     # Beyond the last phase there are the values at the end.

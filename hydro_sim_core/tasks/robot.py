@@ -127,7 +127,13 @@ class ToolArm:
     # --- what it is told
 
     def go_to(self, q: Array) -> None:
-        """Be at positions (J,) at the end of the coming period, with the efforts that this takes."""
+        """Be at positions (J,) at the end of the coming period, with the efforts that this takes.
+
+        Raises:
+            TaskFailed: A joint cannot be there.
+        """
+        if beyond := self.arm.beyond(q):
+            raise TaskFailed(f"the arm cannot go on to {self.phase}: {beyond[0]} is at the end of its range")
         v = (q - self.q) / self.period
         self._efforts = self.arm.efforts(self.q, self._v, (v - self._v) / self.period)
         self.q, self._v, self._moves = q, v, True
@@ -164,9 +170,15 @@ class Robot(ToolArm):
     def start(self, measured: Measurement) -> None:
         """Begin where the robot stands."""
         super().start(measured)
-        self.opening = self._measured_opening()
+        self.opening = self.measured_opening
 
     # --- what is known
+
+    @property
+    def measured_opening(self) -> float:
+        """Mean distance of the fingers from the middle, m."""
+        fingers = zip(self.gripper.joints, self.gripper.sides, strict=True)
+        return float(np.mean([side * self.measured.positions[name] for name, side in fingers]))
 
     def forces_of(self, held: str) -> Array:
         """(2, 3) contact force of a link on each finger, in the axes of the palm, N."""
@@ -194,12 +206,7 @@ class Robot(ToolArm):
     def commands(self) -> dict[str, JointCommand]:
         """Commands of the coming period; the arm stands still unless it was told to go."""
         commands = super().commands()
-        opening = self.opening if self.squeeze is None else self._measured_opening()
+        opening = self.opening if self.squeeze is None else self.measured_opening
         for name, side in zip(self.gripper.joints, self.gripper.sides, strict=True):
             commands[name] = JointCommand(side * opening, 0.0, -side * (self.squeeze or 0.0))
         return commands
-
-    def _measured_opening(self) -> float:
-        """Mean distance of the fingers from the middle, m."""
-        fingers = zip(self.gripper.joints, self.gripper.sides, strict=True)
-        return float(np.mean([side * self.measured.positions[name] for name, side in fingers]))

@@ -112,15 +112,21 @@ def follow_tool(
             return
 
 
-def grasp(robot: Robot, held: str, force: float) -> Script:
+def grasp(robot: Robot, held: str, force: float, met: float = 0.0) -> Script:
     """Close the fingers on a link until each presses on it with a force, N.
+
+    Args:
+        robot: The robot.
+        held: The link.
+        force: N.
+        met: Opening of each finger at which there is nothing between them, m; below 0 soft ones are pressed in.
 
     Raises:
         TaskFailed: The fingers meet without it, or the force does not last.
     """
     while robot.grip_on(held) < TOUCH:
         robot.opening -= CLOSING_SPEED * robot.period
-        if robot.opening < 0.0:
+        if robot.opening < met:
             raise TaskFailed(f"there is no {held} between the fingers")
         robot.measured = yield robot.commands()
     robot.squeeze = TOUCH
@@ -132,6 +138,20 @@ def grasp(robot: Robot, held: str, force: float) -> Script:
         raise TaskFailed(
             f"no secure grasp of {held}: {robot.grip_on(held):.1f} N of {force:g} N on the looser finger"
         )
+
+
+def let_go(robot: Robot, opening: float, speed: float = CLOSING_SPEED) -> Script:
+    """Open the fingers.
+
+    Args:
+        robot: The robot.
+        opening: Distance of each finger from the middle at the end, m.
+        speed: Of each finger, m/s.
+    """
+    robot.opening, robot.squeeze = robot.measured_opening, None
+    while robot.opening < opening:
+        robot.opening = min(robot.opening + speed * robot.period, opening)
+        robot.measured = yield robot.commands()
 
 
 def while_held(robot: Robot, held: str, script: Script) -> Script:

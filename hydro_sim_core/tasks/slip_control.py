@@ -33,7 +33,7 @@ from hydro_sim_core.tasks.pitch_feedback import (
 )
 from hydro_sim_core.tasks.robot import Measurement, Robot, Script, TaskFailed
 from hydro_sim_core.tasks.skills import wait
-from hydro_sim_core.tasks.task import Outcome, Story, Task
+from hydro_sim_core.tasks.task import Outcome, Story, Task, is_number
 from hydro_sim_core.tasks.turner import GRIPPER, MIDDLE, X_SH
 from hydro_sim_core.tasks.variation import Draws, model_of
 
@@ -277,11 +277,11 @@ def slip_task(told: Mapping[str, Any]) -> Task:
     if settings.feedback not in feedbacks:
         mend = did_you_mean(str(settings.feedback), feedbacks)
         raise InputError(source, "controller.feedback", f"{excerpt(settings.feedback)} is none", mend)
-    if not _is_number(settings.pitch, -1.4, 1.4):
+    if not is_number(settings.pitch, -1.4, 1.4):
         mend = "give a number from -1.4 to 1.4, rad"
         raise InputError(source, "controller.pitch", f"{excerpt(settings.pitch)} is no pitch to set", mend)
     noise = settings.depth_noise
-    if not _is_number(noise, 0.0, MOST_NOISE):
+    if not is_number(noise, 0.0, MOST_NOISE):
         mend = f"give a number from 0 to {MOST_NOISE:g}, m"
         raise InputError(source, "controller.depth_noise", f"{excerpt(noise)} is no noise of an image", mend)
     if noise and settings.feedback != "membrane":
@@ -303,10 +303,6 @@ def slip_task(told: Mapping[str, Any]) -> Task:
         variants={"feedback from the membranes": {"feedback": "membrane"}},
         told=lambda other: slip_task({**told, **other}),
     )
-
-
-def _is_number(value: Any, least: float, most: float) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and least <= value <= most
 
 
 TASK = slip_task({})

@@ -70,6 +70,11 @@ def follow_nothing(measured: Measurement) -> Mapping[str, float]:
     return {}
 
 
+def is_number(value: Any, least: float, most: float) -> bool:
+    """Whether a setting is a number within bounds."""
+    return not isinstance(value, bool) and isinstance(value, int | float) and least <= value <= most
+
+
 @dataclass(frozen=True)
 class Task:
     """A task.

@@ -15,7 +15,7 @@ from hydro_sim_core.description import load_robot
 
 URDF = folder("urdf")
 MESHES = URDF / "meshes"
-SCRIPTS = ("kinova", "kitchen", "soft_bubble")
+SCRIPTS = ("kinova", "kitchen", "pencil", "soft_bubble")
 #: Models, and how far what is seen reaches beyond the box around what is touched, m: a limb's cylinder ends at the axis
 #: of a joint across it, around which its shell has a drum.
 ENVELOPES = {

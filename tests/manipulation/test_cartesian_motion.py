@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from hydro_sim_core import InputError
 from hydro_sim_core.manipulation import CartesianMotion, MotionLimits
+from hydro_sim_core.manipulation.cartesian_motion import fastest_share
 from support.contact_models.rigid_poses import pose
 
 
@@ -26,6 +27,13 @@ def test_a_long_way_takes_the_time_of_the_seven_phases() -> None:
 def test_a_short_way_takes_the_time_of_four_phases_of_jerk() -> None:
     motion = CartesianMotion([pose(), pose((1e-3, 0.0, 0.0))], MotionLimits(jerk=10.0))
     assert motion.duration == pytest.approx(4.0 * (1e-3 / 2.0 / 10.0) ** (1.0 / 3.0), rel=1e-12)
+
+
+def test_a_way_at_whose_middle_the_top_speed_is_just_reached() -> None:
+    """Limits as they are after a division by 20 mm: Ruckig found no solution."""
+    profile = fastest_share(4.999999999999996, 49.99999999999996, 499.9999999999995)
+    assert profile.duration == pytest.approx(1.0 / 5.0 + 5.0 / 50.0 + 50.0 / 500.0, rel=1e-6)
+    assert profile.at(profile.duration) == pytest.approx((1.0, 0.0, 0.0), abs=1e-9)
 
 
 vectors = st.tuples(*3 * [st.floats(-1.0, 1.0)])

@@ -8,7 +8,7 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.tasks.robot import Robot, TaskFailed
-from hydro_sim_core.tasks.skills import grasp, move_joints, move_to, move_tool, wait, while_held
+from hydro_sim_core.tasks.skills import grasp, let_go, move_joints, move_to, move_tool, wait, while_held
 from hydro_sim_core.tasks.trial import measure
 from hydro_sim_core.tasks.turner import GRIPPER
 
@@ -108,6 +108,16 @@ def test_a_motion_beyond_the_reach_is_told(robot, world):
         carry_out(move_tool(robot, [X_WT], MotionLimits(speed=0.5, acceleration=5.0)), world)
 
 
+def test_a_joint_at_its_limit_is_told(robot):
+    robot.phase = "go on"
+    beyond = robot.q.copy()
+    row = robot.arm.names.index("joint_2")
+    beyond[row] = 5.6  # of 47 to 313 degrees
+    with pytest.raises(TaskFailed, match="cannot go on to go on: joint_2 is at the end of its range"):
+        robot.go_to(beyond)
+    assert robot.q[row] != 5.6
+
+
 def test_what_is_out_of_reach_is_told(robot, world, start):
     X_WT = robot.X_WT
     X_WT[0, 3] += 2.0
@@ -124,6 +134,15 @@ def test_a_motion_ends_when_it_is_told_to(robot, world):
     assert 0.01 < robot.X_WT[2, 3] - begin[2, 3] < 0.05
 
 
+def test_fingers_let_go_at_their_speed(robot, world):
+    robot.squeeze = 5.0
+    told = carry_out(let_go(robot, 0.05, speed=0.02), world)
+    openings = [command["right_finger_joint"].position for command in told]
+    np.testing.assert_allclose(np.diff(openings)[:-1], 0.02 * PERIOD)
+    assert openings[-1] == pytest.approx(0.05)
+    assert told[0]["right_finger_joint"].effort == 0.0  # it presses no more
+
+
 def pressed(measured, newtons):
     """What is measured when each finger presses on the handle so hard."""
     R_HP = measured.poses["handle"][:3, :3].T @ measured.poses["gripper"][:3, :3]
@@ -134,9 +153,11 @@ def pressed(measured, newtons):
     return replace(measured, wrenches={**measured.wrenches, **wrenches})
 
 
-def test_fingers_that_meet_nothing_are_told(robot):
+@pytest.mark.parametrize("met", [0.0, -0.006])
+def test_fingers_that_meet_nothing_are_told(robot, met):
     with pytest.raises(TaskFailed, match="there is no handle between the fingers"):
-        pretend(grasp(robot, "handle", 30.0), robot.measured)
+        pretend(grasp(robot, "handle", 30.0, met), robot.measured)
+    assert met - 0.001 < robot.opening < met
 
 
 def test_a_grasp_that_is_not_firm_is_told(robot):
