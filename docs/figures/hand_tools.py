@@ -49,9 +49,25 @@ def spoon_moments(course: Course) -> list[tuple[str, float]]:
     return [("grasp", held), ("lift", begin - 0.1), ("roll", end), ("carry", course[-1]["time, s"] - 1.0)]
 
 
+def chopsticks_moments(course: Course) -> list[tuple[str, float]]:
+    """The first thing picked and let go, the last one carried, and the end."""
+    picked, inside, last = (
+        first(course, "force, N", 0.58),
+        first(course, "in the bowl, pieces", 0.5),
+        first(course, "in the bowl, pieces", 2.5),
+    )
+    end = course[-1]["time, s"]
+    return [("pick", picked), ("let go", inside), ("carry the last", last - 0.6), ("done", end - 1.0)]
+
+
 STORIES = {
     "two_box_spoon": Story(
         ("spoon", "left_box", "right_box"), spoon_moments, ("rolled, deg", "grip, N", "off the place, m")
+    ),
+    "chopsticks": Story(
+        ("tomato", "tofu", "radish", "bowl", "still_stick"),
+        chopsticks_moments,
+        ("force, N", "in the bowl, pieces"),
     ),
 }
 
@@ -75,8 +91,7 @@ def picture(world: World, links: tuple[str, ...]) -> Image.Image:
     scene = scene_of_world(world, PressureScale(), takes_commands=False)
     frame = replace(frame_of_world(world, scene), patches=())
     with PageCamera(SIZE, "iso", links, solid=True) as camera:
-        drawn = Image.open(BytesIO(camera.picture(scene, frame))).convert("RGB")
-    return drawn.crop((0, 0, SIZE.width, SIZE.height - 120))
+        return Image.open(BytesIO(camera.picture(scene, frame))).convert("RGB")
 
 
 def draw(name: str, path: Path) -> None:

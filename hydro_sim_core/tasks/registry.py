@@ -8,7 +8,7 @@ from typing import Any
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.tasks import pancake_flip, peg_in_hole, slip_control, two_box_spoon
+from hydro_sim_core.tasks import chopsticks, pancake_flip, peg_in_hole, slip_control, two_box_spoon
 from hydro_sim_core.tasks.task import Task
 
 TASKS: dict[str, Task] = {
@@ -16,6 +16,7 @@ TASKS: dict[str, Task] = {
     "slip_control": slip_control.TASK,
     "peg_in_hole": peg_in_hole.TASK,
     "two_box_spoon": two_box_spoon.TASK,
+    "chopsticks": chopsticks.TASK,
 }
 
 #: Begin of the paths of a controller's settings among values of the scene.
