@@ -8,7 +8,15 @@ from typing import Any
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.tasks import mug_pick, pancake_flip, peg_in_hole, pencil_turn, slip_control
+from hydro_sim_core.tasks import (
+    chopsticks,
+    mug_pick,
+    pancake_flip,
+    peg_in_hole,
+    pencil_turn,
+    slip_control,
+    two_box_spoon,
+)
 from hydro_sim_core.tasks.task import Task
 
 TASKS: dict[str, Task] = {
@@ -17,6 +25,8 @@ TASKS: dict[str, Task] = {
     "peg_in_hole": peg_in_hole.TASK,
     "mug_pick": mug_pick.TASK,
     "pencil_turn": pencil_turn.TASK,
+    "two_box_spoon": two_box_spoon.TASK,
+    "chopsticks": chopsticks.TASK,
 }
 
 #: Begin of the paths of a controller's settings among values of the scene.

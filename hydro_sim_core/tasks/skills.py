@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,7 +155,22 @@ def let_go(robot: Robot, opening: float, speed: float = CLOSING_SPEED) -> Script
         robot.measured = yield robot.commands()
 
 
-def while_held(robot: Robot, held: str, script: Script) -> Script:
+class Holder(Protocol):
+    """Protocol of a robot that holds something by force.
+
+    Attributes:
+        phase: What it is doing, in words.
+        squeeze: Force with which it holds, N.
+    """
+
+    phase: str
+    squeeze: float | None
+
+    def grip_on(self, held: str) -> float:
+        """Force with which the looser side presses on a link, N."""
+
+
+def while_held(robot: Holder, held: str, script: Script) -> Script:
     """Do something as long as the fingers hold a link.
 
     Raises:
