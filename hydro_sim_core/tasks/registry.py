@@ -8,13 +8,14 @@ from typing import Any
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.tasks import pancake_flip, peg_in_hole, slip_control
+from hydro_sim_core.tasks import m16_nut, pancake_flip, peg_in_hole, slip_control
 from hydro_sim_core.tasks.task import Task
 
 TASKS: dict[str, Task] = {
     "pancake_flip": pancake_flip.TASK,
     "slip_control": slip_control.TASK,
     "peg_in_hole": peg_in_hole.TASK,
+    "m16_nut": m16_nut.TASK,
 }
 
 #: Begin of the paths of a controller's settings among values of the scene.
