@@ -43,17 +43,14 @@ PROFILES = 12
 REPEATS = 300
 
 # A profile looks inside the step, so it needs the step's private stages.
-_evaluate_dynamics = stages.evaluate_dynamics
-_load_inertia, _load_joints = stages.load_inertia, stages.load_joints
 _guess, _take_solution = stages._guess, stages._take_solution
 _judge_guesses = stages._judge_guesses
-_store_wrenches, _store_efforts = stages.store_wrenches, stages.store_efforts
 
 
 @entry
 def _dynamics(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> None:
     for _ in range(times):
-        _evaluate_dynamics(machine.model, machine.state, machine.scratch)
+        stages.evaluate_dynamics(machine.model, machine.state, machine.scratch)
 
 
 @entry
@@ -77,9 +74,9 @@ def _load(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> No
     for _ in range(times):
         find_points(model, scratch)
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
-        _load_inertia(model, state, scratch, dt)
+        stages.load_inertia(model, state, scratch, dt)
         stiffen_by_pulls(model, machine.loads, scratch, dt)
-        _load_joints(model, state, machine.drives, scratch, dt)
+        stages.load_joints(model, state, machine.drives, scratch, dt)
         _guess(model, state, machine.drives, scratch, dt)
         load_patches(model, state, scratch, dt)
         load_points(model, state, scratch, dt)
@@ -98,8 +95,8 @@ def _store(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> N
     for _ in range(times):
         _take_solution(model, state, scratch, dt)
         _judge_guesses(model, state, scratch, dt)
-        _store_wrenches(scratch, dt)
-        _store_efforts(model, scratch, dt)
+        stages.store_wrenches(scratch, dt)
+        stages.store_efforts(model, scratch, dt)
 
 
 STAGES: dict[str, Callable[..., int | None]] = {

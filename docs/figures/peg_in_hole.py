@@ -25,15 +25,15 @@ LINKS = ("block", "peg")
 RENDERED, SHOWN = PictureSize(1200, 1000), (50, 130, 1150, 930)
 
 
-def tried() -> tuple[Trial, list[World]]:
-    """A trial, and copies of its world every twentieth of a second."""
+def tried(name: str) -> tuple[Trial, list[World]]:
+    """A trial of a task, and copies of its world about every twentieth of a second."""
     worlds: list[World] = []
 
     def watch(world: World) -> None:
         if world.step_count % 12 == 0:
             worlds.append(world.copy())
 
-    trial = run_trial(find_task(NAME), watch=watch)
+    trial = run_trial(find_task(name), watch=watch)
     if not trial.succeeded:
         raise SystemExit(f"it did not go as it should: {trial.reason}")
     return trial, worlds
@@ -46,11 +46,13 @@ def moments(trial: Trial) -> list[tuple[str, float]]:
     return [("touch the face", touched), ("find the hole", inside - 0.1), ("inserted", trial.time)]
 
 
-def frames(worlds: list[World], wanted: list[tuple[str, float]]) -> list[tuple[str, float, Image.Image]]:
-    """Name, time and picture of the moments."""
+def frames(
+    worlds: list[World], wanted: list[tuple[str, float]], links: tuple[str, ...] = LINKS
+) -> list[tuple[str, float, Image.Image]]:
+    """Name, time and picture of the moments, filled by some links."""
     scene = scene_of_world(worlds[0], PressureScale(), takes_commands=False)
     found = []
-    with PageCamera(RENDERED, "iso", LINKS, solid=True) as camera:
+    with PageCamera(RENDERED, "iso", links, solid=True) as camera:
         for name, time in wanted:
             world = min(worlds, key=lambda one: abs(one.time - time))
             frame = replace(frame_of_world(world, scene), patches=())
@@ -61,7 +63,7 @@ def frames(worlds: list[World], wanted: list[tuple[str, float]]) -> list[tuple[s
 
 def draw(path: Path) -> None:
     """Frames above, force and depth over time below them."""
-    trial, worlds = tried()
+    trial, worlds = tried(NAME)
     wanted = moments(trial)
     course = [point for point in trial.course if point["time, s"] <= trial.time + 0.2]
     time = np.array([point["time, s"] for point in course])

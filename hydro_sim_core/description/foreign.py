@@ -37,7 +37,7 @@ XML_FORMATS = {
 }
 _USD = Foreign("USD", "usd_to_urdf (pip install nvidia-srl-usd-to-urdf)")
 _OTHER_XML = Foreign("XML")
-_MESH_SUFFIXES = (*MESH_EXTENSIONS, ".vtu", ".gltf", ".3mf", ".off", ".step", ".stp")
+_MESH_SUFFIXES = (*MESH_EXTENSIONS, ".gltf", ".3mf", ".off", ".step", ".stp")
 _USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 #: Everything that may precede the root element.
 _PROLOGUE = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!.*?>", re.DOTALL)

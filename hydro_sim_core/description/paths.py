@@ -20,7 +20,7 @@ from hydro_sim_core.errors import InputError, MissingFile, UnknownFormat, excerp
 from hydro_sim_core.files import read_regular_file
 
 #: Extensions of the mesh files that ``geometry`` reads: surfaces, and tetrahedral volumes.
-MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh")
+MESH_EXTENSIONS = (".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".vtu", ".msh")
 
 #: Extensions of the files that describe robots and objects.
 ROBOT_SUFFIXES = (".urdf", ".xacro")

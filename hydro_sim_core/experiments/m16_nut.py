@@ -12,7 +12,8 @@ segments a turn are up to 17 micrometres off the thread, along the radius, so th
 a turn. They are farthest off at the largest radius: such threads touch at the crest of the bolt, at 7.9 mm, and take
 9 % more than flanks that touch evenly. That was seen in the first run, and got a row of its own.
 
-It is not real time: steps of 1 ms with 1500 to 5500 faces took 6 to 15 ms of a busy processor.
+It is not real time: steps of 1 ms with 1500 to 5500 faces took 6 to 15 ms of a busy processor, and 1.3 to 1.9 ms of a
+free one. The task of the same name is, with steps of 8 ms and fewer turns in mesh.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.geometry import compliant_nut, metric_bolt, write_surface, write_vtk
+from hydro_sim_core.geometry.thread_fit import ThreadFit
 from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
@@ -37,9 +39,9 @@ SOURCE = "pitch of the thread; a screw with friction, with the basic profile of 
 #: Thread (ISO 261), sizes of nut and bolt, the gap between the threads along the radius, and their chamfers, m.
 DIAMETER, PITCH, HEIGHT, WIDTH, LENGTH = 16e-3, 2e-3, 13e-3, 24e-3, 30e-3
 CLEARANCE, CHAMFER = 1e-4, 1.2e-3
-MINOR = 0.5 * DIAMETER - 0.625 * math.sqrt(0.75) * PITCH
+FIT = ThreadFit(DIAMETER, PITCH, LENGTH, HEIGHT, CLEARANCE, CHAMFER)
 #: Radii between which flanks touch: crest of the nut, and of the bolt, m; the mean over the area between.
-CREST = 0.5 * DIAMETER - CLEARANCE
+MINOR, CREST = FIT.minor, FIT.crest
 MEAN_RADIUS = 2.0 / 3.0 * (CREST**3 - MINOR**3) / (CREST**2 - MINOR**2)
 #: Pressure at the depth of the middle layer, Pa; friction of both; density of the nut, kg/m^3.
 MODULUS, FRICTION, DENSITY = 1e8, 0.15, 7850.0
@@ -49,8 +51,8 @@ GRAVITY = 9.81
 #: Height of the nut at the start, three turns on the bolt, before its flanks are let down onto those of the bolt, m;
 #: turns that are not measured, and those that are.
 START, SETTLING, TURNS = LENGTH - 3.0 * PITCH, 0.25, 3
-#: Steps between two looks, and points of a turn and a pitch at which the overlap of the true threads is looked for.
-EVERY, AROUND, ALONG = 10, 96, 64
+#: Steps between two looks.
+EVERY = 10
 #: Bounds: on the advance in a turn and on the overlap, as shares of the pitch, and on the
 #: moment with flanks that touch evenly, and that touch at the crest of the bolt.
 ADVANCE_BOUND, OVERLAP_BOUND, MOMENT_BOUND, CREST_BOUND = 0.003, 0.0025, 0.12, 0.02
@@ -144,7 +146,7 @@ def screw(world: World, turns: int) -> dict[str, Array]:
                     math.acos(min(X_WN[2, 2], 1.0)),
                     moment,
                     LOAD + weight,
-                    overlap(X_WN),
+                    FIT.overlap(X_WN),
                     float(world.diagnostics()["faces"]),
                     spent,
                 )
@@ -162,34 +164,6 @@ def screw(world: World, turns: int) -> dict[str, Array]:
         "time of a step",
     )
     return dict(zip(names, np.array(rows).T, strict=True))
-
-
-def thread_radius(z: Array) -> Array:
-    """Radius of the basic profile at the height z over the middle of a root of the nut, m, of any shape."""
-    off = np.abs((z / PITCH + 0.5) % 1.0 - 0.5) * PITCH
-    return np.clip(0.5 * DIAMETER - math.sqrt(3.0) * (off - PITCH / 16.0), MINOR, 0.5 * DIAMETER)
-
-
-def overlap(X_WN: Array) -> float:
-    """How far the bolt's true thread is inside the nut's true one, across the flanks, m; negative without contact.
-
-    Args:
-        X_WN: (4, 4) pose of the nut; the bolt's frame is the world's.
-    """
-    # The profile rises from the beginning of a root at z = 0 on the x axis.
-    middle = PITCH / 16.0
-    theta = (2.0 * math.pi / AROUND) * np.arange(AROUND)[:, None]
-    z = np.arange(0.0, LENGTH, PITCH / ALONG)[None, :]
-    r = thread_radius(z - middle - PITCH * theta / (2.0 * math.pi)) - CLEARANCE
-    r = np.minimum(r, 0.5 * DIAMETER - CHAMFER + np.minimum(z, LENGTH - z))
-    p_WQ = np.stack(np.broadcast_arrays(r * np.cos(theta), r * np.sin(theta), z), axis=-1).reshape(-1, 3)
-    x, y, h = ((p_WQ - X_WN[:3, 3]) @ X_WN[:3, :3]).T
-    is_in = (h > 0.0) & (h < HEIGHT)
-    x, y, h = x[is_in], y[is_in], h[is_in]
-    bore = thread_radius(h - middle - PITCH * np.arctan2(y, x) / (2.0 * math.pi))
-    bore = np.maximum(bore, MINOR + CHAMFER - np.minimum(h, HEIGHT - h))
-    # Flanks stand at 60 degrees to the radius.
-    return 0.5 * float((np.hypot(x, y) - bore).max())
 
 
 def screw_moment(load: float, radius: float = MEAN_RADIUS) -> float:

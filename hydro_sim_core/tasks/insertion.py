@@ -85,7 +85,8 @@ class Yielding:
         push: Force along the axis that it goes for, N.
         along: Force along the axis per speed, N s/m.
         across: Force across it per speed, N s/m; infinite for none.
-        turning: Moment per rate, N m s/rad; infinite for none.
+        turning: Moment across the axis per rate, N m s/rad; infinite for none.
+        spin: Rate about the axis that it keeps, rad/s.
         fastest: Largest speed, m/s.
         quickest: Largest rate, rad/s.
     """
@@ -94,6 +95,7 @@ class Yielding:
     along: float = 700.0
     across: float = math.inf
     turning: float = math.inf
+    spin: float = 0.0
     fastest: float = 0.008
     quickest: float = 0.1
 
@@ -148,6 +150,7 @@ def give_way(
             return
         wanted = np.zeros(6)
         wanted[:2] = np.clip(touch.moment[:2] / how.turning, -how.quickest, how.quickest)
+        wanted[2] = how.spin
         wanted[3:5] = across(touch) if across else touch.force[:2] / how.across
         wanted[5] = (how.push - touch.push) / how.along
         wanted[3:] = np.clip(wanted[3:], -how.fastest, how.fastest)

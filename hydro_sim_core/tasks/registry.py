@@ -10,6 +10,7 @@ from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.tasks import (
     chopsticks,
+    m16_nut,
     mug_pick,
     pancake_flip,
     peg_in_hole,
@@ -27,6 +28,7 @@ TASKS: dict[str, Task] = {
     "pencil_turn": pencil_turn.TASK,
     "two_box_spoon": two_box_spoon.TASK,
     "chopsticks": chopsticks.TASK,
+    "m16_nut": m16_nut.TASK,
 }
 
 #: Begin of the paths of a controller's settings among values of the scene.

@@ -38,7 +38,9 @@ def test_shapes(tmp_path, geometry, shape):
     assert robot.links[0].collisions[0].shape == shape
 
 
-@pytest.mark.parametrize("extension", [".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".msh", ".STL"])
+@pytest.mark.parametrize(
+    "extension", [".stl", ".obj", ".dae", ".glb", ".ply", ".vtk", ".vtu", ".msh", ".STL"]
+)
 def test_mesh_formats(tmp_path, extension):
     mesh = tmp_path / f"part{extension}"
     mesh.touch()

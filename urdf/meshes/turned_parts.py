@@ -6,7 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from hydro_sim_core.geometry import Surface, revolve, segments_for, write_surface
+from hydro_sim_core.geometry import (
+    Geometry,
+    Surface,
+    compliant_nut,
+    metric_bolt,
+    metric_nut,
+    revolve,
+    segments_for,
+    write_surface,
+    write_vtk,
+)
 
 FOLDER = Path(__file__).parent
 #: How far chords may be from their circles, m: little beside a gap of 51 micrometres.
@@ -19,6 +29,12 @@ PEG_RADIUS, PEG_LENGTH, PEG_EDGE, PEG_CHORDS = 4.0e-3, 0.040, 0.5e-3, 6
 BLOCK_RADIUS, BLOCK_HEIGHT = 0.030, 0.035
 #: Chamfer of its outer edges, m, which are only seen.
 EDGE = 1.0e-3
+#: M16: diameter and pitch of the thread, length of the bolt, height of the (thin) nut and its width across flats, m.
+DIAMETER, PITCH, BOLT_LENGTH, NUT_HEIGHT, NUT_WIDTH = 16e-3, 2e-3, 16e-3, 8e-3, 24e-3
+#: How much closer to the axis the profile of the bolt is, and how wide chamfers of both are, m.
+CLEARANCE, THREAD_CHAMFER = 1e-4, 1.2e-3
+#: Pressure half a pitch behind the nut's thread, Pa; descriptions scale it.
+MODULUS = 1e8
 
 
 def hole_block() -> Surface:
@@ -44,9 +60,24 @@ def peg() -> Surface:
     return revolve(profile, segments_for(PEG_RADIUS, SAGITTA))
 
 
+def bolt() -> Surface:
+    """The thread of an M16 bolt; its lower end is at z = 0."""
+    return metric_bolt(DIAMETER, PITCH, BOLT_LENGTH, clearance=CLEARANCE, chamfer=THREAD_CHAMFER)
+
+
+def nut() -> Surface:
+    """A thin M16 nut as it is seen; its lower end is at z = 0."""
+    return metric_nut(DIAMETER, PITCH, NUT_HEIGHT, NUT_WIDTH, chamfer=THREAD_CHAMFER)
+
+
+def nut_solid() -> Geometry:
+    """The same as it is touched."""
+    return compliant_nut(DIAMETER, PITCH, NUT_HEIGHT, NUT_WIDTH, modulus=MODULUS, chamfer=THREAD_CHAMFER)
+
+
 def surfaces() -> dict[str, Surface]:
-    """All of them by the name of their file."""
-    return {"hole_block": hole_block(), "peg": peg()}
+    """All surfaces by the name of their file."""
+    return {"hole_block": hole_block(), "peg": peg(), "m16_bolt": bolt(), "m16_nut": nut()}
 
 
 def write(made: dict[str, Surface], folder: Path = FOLDER) -> None:
@@ -57,3 +88,4 @@ def write(made: dict[str, Surface], folder: Path = FOLDER) -> None:
 
 if __name__ == "__main__":
     write(surfaces())
+    write_vtk(nut_solid(), FOLDER / "m16_nut.vtu")
