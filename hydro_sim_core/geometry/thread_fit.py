@@ -112,12 +112,14 @@ class ThreadFit:
     def _on_bolt(self) -> FloatArray:
         """Points (N, 3) of the bolt, m: between straight sides the deepest is close to an edge of either."""
         turns = np.arange(-1, math.ceil(self.length / self.pitch) + 1)[:, None]
-        theta = (2.0 * math.pi / AROUND) * np.arange(AROUND)[:, None, None]
+        theta = (2.0 * math.pi / AROUND) * np.arange(AROUND, dtype=np.float64)[:, None, None]
+        raised = self.pitch * (turns + theta / (2.0 * math.pi))
         begin, end = (
-            np.clip(self.pitch * (turns + edges[_SIDES] + theta / (2.0 * math.pi)), 0.0, self.length)
+            np.asarray(np.clip(raised + self.pitch * edges[_SIDES], 0.0, self.length), dtype=np.float64)
             for edges in (_EDGES[:-1], _EDGES[1:])
         )
-        r = self._rod(begin, theta) + _SHARES * (self._rod(end, theta) - self._rod(begin, theta))
+        r_begin, r_end = self._rod(begin, theta), self._rod(end, theta)
+        r = r_begin + _SHARES * (r_end - r_begin)
         z = begin + _SHARES * (end - begin)
         points = np.stack([r * np.cos(theta), r * np.sin(theta), z], axis=-1).reshape(-1, 3)
         # Sides beyond an end have come together on it.

@@ -32,8 +32,8 @@ from hydro_sim_core.tasks.trial import measure, scene_of
 TASK = TASKS["m16_nut"]
 
 
-@pytest.mark.heavy(4)
-@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+@pytest.mark.heavy(2)
+@pytest.mark.parametrize("seed", [None, 1])
 def test_the_nut_goes_down_by_its_pitch_a_turn(seed):
     trial = run_trial(TASK, seed)
     assert trial.succeeded, trial
