@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+#: Least half of the width that is shown, m.
+_SPAN = 0.27
 _START, _BETWEEN, _END, _GOAL = "#9a9a9a", "#8fb3d9", "#1f5fa8", "#c44e24"
 
 
@@ -70,7 +72,9 @@ def _panel(axes: Axes, result: PushResult) -> None:
     missed = f"{100.0 * result.distance:.2f} cm, {math.degrees(result.angle):.1f}°"
     axes.set_title(f"{verdict} in {count}\n{missed}", fontsize=9)
     axes.set_aspect("equal")
-    axes.set(xlim=(-0.33, 0.33), ylim=(-0.33, 0.33), xticks=(), yticks=())
+    farthest = max(float(np.abs(placed(pose, OUTLINE)).max()) for pose in (*result.poses, result.goal))
+    span = max(_SPAN, farthest + 0.02)
+    axes.set(xlim=(-span, span), ylim=(-span, span), xticks=(), yticks=())
 
 
 def _outline(axes: Axes, pose: Array, **style: Any) -> None:

@@ -10,7 +10,7 @@ from hydro_sim_core.optimisation.grasp_bodies import BEGIN, DURATION, END, GRAVI
 
 def test_the_lift_is_from_rest_to_rest_by_its_height():
     lift = Lift(0.3, 0.5, 0.25)
-    times = np.linspace(BEGIN, END, 2001)
+    times = np.linspace(BEGIN, END, num=2001)
     velocity = cumulative_simpson(lift.acceleration(times), x=times, initial=0.0)
     np.testing.assert_allclose(velocity, lift.velocity(times), atol=1e-9)
     assert velocity[-1] == pytest.approx(0.0, abs=1e-9)
