@@ -29,6 +29,7 @@ _PLACES = {
     "validate": "validate:validate",
     "task": "task:task",
     "sweep": "sweep:sweep",
+    "optimize": "optimize:commands",
     "hil-report": "hil_report:hil_report",
     "mesh": "mesh:mesh",
     "compile": "compile_kernels:compile_kernels",

@@ -1,0 +1,1 @@
+"""Motions found by gradients of smooth contact, then run and polished in the pressure field."""

@@ -1,0 +1,156 @@
+"""Searches for parameters with which a simulated motion ends at a goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+#: From parameters (P,) to how far the end misses the goal, (R,) in units of the tolerance.
+Miss = Callable[[Array], Array]
+#: The same with derivatives (R, P).
+MissAndSlopes = Callable[[Array], tuple[Array, Array]]
+#: Share of a residual that counts as gained where a step is judged.
+_GAIN = 1e-3
+
+
+class Tolerance(NamedTuple):
+    """How near is near enough.
+
+    Attributes:
+        distance: m.
+        angle: rad.
+    """
+
+    distance: float = 0.01
+    angle: float = float(np.radians(5.0))
+
+
+class Found(NamedTuple):
+    """Where a search ended.
+
+    Attributes:
+        parameters: (P,) the best.
+        miss: (R,) of them.
+        slopes: (R, P) derivatives there, or what is taken for them.
+        rollouts: Motions that were simulated.
+    """
+
+    parameters: Array
+    miss: Array
+    slopes: Array
+    rollouts: int
+
+
+def least_step(miss: Array, slopes: Array, damping: float, longest: float) -> Array:
+    """The shortest change (P,) of parameters that takes the miss (R,) off where derivatives (R, P) hold.
+
+    Args:
+        miss: In units of the tolerance.
+        slopes: Its derivatives.
+        damping: Levenberg's, as a share of the mean square of the derivatives: the larger, the shorter is the step.
+        longest: Largest change of a single parameter.
+    """
+    square = slopes @ slopes.T
+    damped = square + damping * np.trace(square) / len(square) * np.eye(len(square))
+    step = -slopes.T @ np.linalg.solve(damped, miss)
+    return np.asarray(step * min(1.0, longest / max(float(np.abs(step).max()), 1e-300)))
+
+
+def by_gradient(evaluate: MissAndSlopes, start: Array, near: float, most: int, longest: float) -> Found:
+    """Levenberg and Marquardt's method with the shortest steps, until the miss is at most ``near``.
+
+    Args:
+        evaluate: The motion and its derivatives.
+        start: (P,) parameters.
+        near: Length of the miss with which it ends.
+        most: Most motions.
+        longest: Largest change of a parameter in a step.
+    """
+    best, reach = start, longest
+    miss, slopes = evaluate(start)
+    damping, rollouts = 1e-3, 1
+    while np.linalg.norm(miss) > near and rollouts < most:
+        tried = best + least_step(miss, slopes, damping, reach)
+        new_miss, new_slopes = evaluate(tried)
+        rollouts += 1
+        if np.linalg.norm(new_miss) < (1.0 - _GAIN) * np.linalg.norm(miss):
+            best, miss, slopes = tried, new_miss, new_slopes
+            damping, reach = max(0.2 * damping, 1e-3), min(2.0 * reach, longest)
+        else:
+            damping, reach = 10.0 * damping, 0.5 * float(np.abs(tried - best).max())
+    return Found(best, miss, slopes, rollouts)
+
+
+def by_secants(evaluate: Miss, start: Array, slopes: Array, near: float, most: int, longest: float) -> Found:
+    """Broyden's method from the derivatives of another model, until the miss is at most ``near``.
+
+    Every motion, good or bad, corrects the derivatives along the step that it was tried with.
+
+    Args:
+        evaluate: The motion alone.
+        start: (P,) parameters.
+        slopes: (R, P) derivatives to begin with.
+        near: Length of the miss with which it ends.
+        most: Most motions.
+        longest: Largest change of a parameter in a step.
+    """
+    best, miss, rollouts, damping = start, evaluate(start), 1, 1e-3
+    while np.linalg.norm(miss) > near and rollouts < most:
+        step = least_step(miss, slopes, damping, longest)
+        new_miss = evaluate(best + step)
+        rollouts += 1
+        slopes = slopes + np.outer(new_miss - miss - slopes @ step, step) / (step @ step)
+        if np.linalg.norm(new_miss) < (1.0 - _GAIN) * np.linalg.norm(miss):
+            best, miss = best + step, new_miss
+        else:
+            longest = 0.5 * max(float(np.abs(step).max()), 1e-6)
+    return Found(best, miss, slopes, rollouts)
+
+
+def by_cross_entropy(
+    evaluate: Miss,
+    start: Array,
+    deviation: float,
+    near: float,
+    most: int,
+    random: np.random.Generator,
+    population: int = 32,
+    elite: int = 8,
+) -> Found:
+    """The cross-entropy method: draws about a mean, which moves to the best of them, with their deviation.
+
+    Args:
+        evaluate: The motion.
+        start: (P,) mean at the start.
+        deviation: Standard deviation of each parameter at the start.
+        near: Length of the miss with which it ends, at once.
+        most: Most motions.
+        random: Source of draws.
+        population: Draws of a round.
+        elite: How many of them make the next mean and deviation.
+    """
+    mean, deviations = start, np.full(len(start), deviation)
+    best, best_miss, rollouts = start, evaluate(start), 1
+
+    def is_over() -> bool:
+        return rollouts >= most or float(np.linalg.norm(best_miss)) <= near
+
+    while not is_over():
+        draws = mean + deviations * random.standard_normal((population, len(start)))
+        lengths = np.full(population, np.inf)
+        for number, draw in enumerate(draws):
+            miss = evaluate(draw)
+            rollouts += 1
+            lengths[number] = np.linalg.norm(miss)
+            if lengths[number] < np.linalg.norm(best_miss):
+                best, best_miss = draw, miss
+            if is_over():
+                break
+        chosen = draws[np.argsort(lengths)[:elite]]
+        mean, deviations = chosen.mean(axis=0), chosen.std(axis=0) + 1e-4
+    return Found(best, best_miss, np.zeros((len(best_miss), len(start))), rollouts)

@@ -1,0 +1,65 @@
+"""Searches for parameters, on functions whose answer is known."""
+
+import numpy as np
+import pytest
+
+from hydro_sim_core.optimisation.search import by_cross_entropy, by_gradient, by_secants, least_step
+
+SLOPES = np.random.default_rng(0).standard_normal((3, 12))
+OFFSET = np.array([2.0, -1.0, 0.5])
+
+
+def linear(x):
+    return OFFSET + SLOPES @ x
+
+
+def bent(x):
+    """Linear but for a square along one direction, with its derivatives."""
+    along = np.eye(12)[3]
+    curve = np.array([0.5, 0.0, -0.3])
+    return linear(x) + curve * (along @ x) ** 2, SLOPES + 2.0 * np.outer(curve, along) * (along @ x)
+
+
+def test_a_step_is_the_shortest_that_takes_the_miss_off():
+    step = least_step(OFFSET, SLOPES, 0.0, np.inf)
+    np.testing.assert_allclose(step, np.linalg.lstsq(SLOPES, -OFFSET, rcond=None)[0], rtol=1e-12)
+    assert np.abs(least_step(OFFSET, SLOPES, 0.0, 0.1)).max() == pytest.approx(0.1, rel=1e-12)
+    assert np.linalg.norm(least_step(OFFSET, SLOPES, 1.0, np.inf)) < np.linalg.norm(step)
+
+
+def test_gradients_find_the_root_of_a_bent_function():
+    found = by_gradient(bent, np.zeros(12), 1e-6, 20, 1.0)
+    np.testing.assert_allclose(bent(found.parameters)[0], 0.0, atol=1e-6)
+    assert found.rollouts < 10
+    np.testing.assert_array_equal(found.slopes, bent(found.parameters)[1])
+
+
+def test_gradients_keep_the_best_and_stop_after_the_most_rollouts():
+    """Derivatives of the wrong sign: every step makes the miss longer."""
+    found = by_gradient(lambda x: (linear(x), -SLOPES), np.zeros(12), 1e-6, 7, 1.0)
+    assert found.rollouts == 7
+    np.testing.assert_array_equal(found.parameters, np.zeros(12))
+
+
+def test_secants_mend_derivatives_that_are_off():
+    """Of a linear function, on which Broyden's method ends within twice as many steps as there are parameters."""
+    wrong = SLOPES * np.random.default_rng(1).uniform(0.7, 1.4, SLOPES.shape)
+    found = by_secants(linear, np.zeros(12), wrong, 1e-9, 20, np.inf)
+    np.testing.assert_allclose(linear(found.parameters), 0.0, atol=1e-9)
+    assert found.rollouts <= 1 + 2 * 12
+    right = by_secants(linear, np.zeros(12), SLOPES, 1e-2, 20, np.inf)
+    assert right.rollouts == 2
+
+
+def test_the_cross_entropy_method_counts_what_it_tries():
+    tried = []
+
+    def evaluate(x):
+        tried.append(x)
+        return linear(x)
+
+    found = by_cross_entropy(evaluate, np.zeros(12), 0.5, 0.1, 5000, np.random.default_rng(2))
+    assert np.linalg.norm(linear(found.parameters)) <= 0.1
+    assert found.rollouts == len(tried)
+    few = by_cross_entropy(evaluate, np.zeros(12), 0.5, 0.0, 100, np.random.default_rng(2))
+    assert few.rollouts == 100
