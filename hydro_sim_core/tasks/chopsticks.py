@@ -15,7 +15,7 @@ from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
 from hydro_sim_core.tasks.skills import SECURE, move_to, wait, while_held
 from hydro_sim_core.tasks.task import Outcome, Story, Task
-from hydro_sim_core.tasks.variation import Draws, model_of
+from hydro_sim_core.tasks.variation import Draws
 
 Array = NDArray[np.float64]
 
@@ -196,14 +196,8 @@ def facing(X_WM: Array) -> float:
 def variation(draws: Draws) -> None:
     """Starts within 1 cm and 5 degrees, friction within 20 %, stiffness within 30 %."""
     for name in MORSELS:
-        x, y, z = model_of(draws.scene, name).pose.xyz
-        x, y = (
-            value + draws.between(f"{name} along {axis}, mm", -0.01, 0.01, 1e3)
-            for axis, value in (("x", x), ("y", y))
-        )
-        yaw = math.radians(draws.between(f"{name} about z, deg", -5.0, 5.0))
-        draws.values[f"models.{name}.pose.xyz"] = [x, y, z]
-        draws.values[f"models.{name}.pose.rpy"] = [0.0, 0.0, yaw]
+        draws.moved(name)
+        draws.turned(name)
     links = [(name, name) for name in MORSELS]
     draws.properties("modulus", "modulus", links, 0.3)
     draws.properties("friction", "mu_dynamic", [*links, *(("hand", stick) for stick in STICKS)], 0.2)

@@ -20,7 +20,7 @@ from hydro_sim_core.tasks.robot import Measurement, Robot, Script, TaskFailed
 from hydro_sim_core.tasks.skills import grasp, let_go, move_to, move_tool, wait, while_held
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.turner import GRIPPER, MIDDLE
-from hydro_sim_core.tasks.variation import Draws, model_of
+from hydro_sim_core.tasks.variation import Draws
 
 Array = NDArray[np.float64]
 
@@ -141,16 +141,9 @@ def _lifted(X_WM: Array, height: float) -> Array:
 
 def variation(draws: Draws) -> None:
     """Mug and plate within 1 cm, the mug within 5 degrees, friction within 20 %, stiffness within 30 %."""
-    for name in (MUG, PLATE):
-        x, y, z = model_of(draws.scene, name).pose.xyz
-        x, y = (
-            value + draws.between(f"{name} along {axis}, mm", -0.01, 0.01, 1e3)
-            for axis, value in (("x", x), ("y", y))
-        )
-        draws.values[f"models.{name}.pose.xyz"] = [x, y, z]
-    roll, pitch, yaw = model_of(draws.scene, MUG).pose.rpy
-    yaw += math.radians(draws.between("mug about z, deg", -5.0, 5.0))
-    draws.values["models.mug.pose.rpy"] = [roll, pitch, yaw]
+    draws.moved(MUG)
+    draws.moved(PLATE)
+    draws.turned(MUG)
     fingers = [("arm", link) for link in GRIPPER.links]
     draws.properties("modulus", "modulus", [(MUG, MUG), *fingers], 0.3)
     draws.properties("friction", "mu_dynamic", [(MUG, MUG), (PLATE, PLATE), *fingers], 0.2)

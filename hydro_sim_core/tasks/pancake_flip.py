@@ -27,7 +27,7 @@ from hydro_sim_core.tasks.skills import (
 )
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.turner import ALONG, GRIPPER
-from hydro_sim_core.tasks.variation import Draws, model_of
+from hydro_sim_core.tasks.variation import Draws
 
 Array = NDArray[np.float64]
 
@@ -173,16 +173,9 @@ class PancakeFlip:
 
 def variation(draws: Draws) -> None:
     """Starts within 1 cm and 5 degrees, friction within 20 %, stiffness within 30 %."""
-    for name in ("spatula", "pancake"):
-        x, y, z = model_of(draws.scene, name).pose.xyz
-        x, y = (
-            value + draws.between(f"{name} along {axis}, mm", -0.01, 0.01, 1e3)
-            for axis, value in (("x", x), ("y", y))
-        )
-        draws.values[f"models.{name}.pose.xyz"] = [x, y, z]
-    roll, pitch, yaw = model_of(draws.scene, "spatula").pose.rpy
-    yaw += math.radians(draws.between("spatula about z, deg", -5.0, 5.0))
-    draws.values["models.spatula.pose.rpy"] = [roll, pitch, yaw]
+    draws.moved("spatula")
+    draws.moved("pancake")
+    draws.turned("spatula")
     draws.properties("modulus", "modulus", [("pancake", "pancake")], 0.3)
     draws.properties("friction", "mu_dynamic", SURFACES, 0.2)
 

@@ -17,7 +17,7 @@ from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks.robot import Gripper, Measurement, Robot, Script, TaskFailed
 from hydro_sim_core.tasks.skills import grasp, move_to, wait, while_held
 from hydro_sim_core.tasks.task import Outcome, Story, Task
-from hydro_sim_core.tasks.variation import Draws, model_of
+from hydro_sim_core.tasks.variation import Draws
 
 Array = NDArray[np.float64]
 
@@ -150,14 +150,8 @@ def roll_left(X_WS: Array, X_PS: Array) -> float:
 
 def variation(draws: Draws) -> None:
     """Starts within 1 cm and 5 degrees, friction within 20 %, stiffness within 30 %."""
-    start = model_of(draws.scene, SPOON).pose
-    x, y = (
-        value + draws.between(f"spoon along {axis}, mm", -0.01, 0.01, 1e3)
-        for axis, value in (("x", start.xyz[0]), ("y", start.xyz[1]))
-    )
-    yaw = math.radians(draws.between("spoon about z, deg", -5.0, 5.0))
-    draws.values["models.spoon.pose.xyz"] = [x, y, start.xyz[2]]
-    draws.values["models.spoon.pose.rpy"] = [0.0, 0.0, yaw]
+    draws.moved(SPOON)
+    draws.turned(SPOON)
     boxes = [("boxes", link) for link in BOXES.links]
     draws.properties("modulus", "modulus", boxes, 0.3)
     draws.properties("friction", "mu_dynamic", [(SPOON, SPOON), *boxes], 0.2)

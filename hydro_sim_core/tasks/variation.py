@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -40,6 +41,19 @@ class Draws:
         number = float(self._rng.uniform(least, most))
         self.drawn[name] = per_unit * number
         return number
+
+    def moved(self, name: str) -> None:
+        """Draw where a model starts within 1 cm of its place, along x and y."""
+        x, y, z = model_of(self.scene, name).pose.xyz
+        x += self.between(f"{name} along x, mm", -0.01, 0.01, 1e3)
+        y += self.between(f"{name} along y, mm", -0.01, 0.01, 1e3)
+        self.values[f"models.{name}.pose.xyz"] = [x, y, z]
+
+    def turned(self, name: str) -> None:
+        """Draw how a model starts within 5 degrees of its yaw."""
+        roll, pitch, yaw = model_of(self.scene, name).pose.rpy
+        yaw += math.radians(self.between(f"{name} about z, deg", -5.0, 5.0))
+        self.values[f"models.{name}.pose.rpy"] = [roll, pitch, yaw]
 
     def properties(self, word: str, name: str, links: Iterable[tuple[str, str]], share: float) -> None:
         """Draw a contact property for each of some links within a share of what the scene has.
