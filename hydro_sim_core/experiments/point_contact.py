@@ -102,8 +102,8 @@ HELD_SHARE = 0.005
 PENDULUM_BOUND = 4.3e-4
 #: Bounds on slipping moments: of the disc, of the ball, and of the ball beside its own faces.
 DISC_BOUND, BALL_BOUND, FACES_BOUND = 0.0044, 0.0012, 3e-5
-#: Bounds on the slipping moments of pads, by the order of ``PAD_RADII``.
-PAD_BOUNDS = (0.0062, 0.0072, 0.0051, 0.0013)
+#: Bounds on the slipping moments of pads, by the order of ``PAD_RADII``; a grip that is off by 1 % is noticed.
+PAD_BOUNDS = (0.006, 0.006, 0.0051, 0.0013)
 PAD_ORDER_BOUND, PAD_LIMIT_BOUND = 0.016, 5e-4
 #: Bound on the rolling decay. With this step and mesh the deviation is 2.3 %: 1.4 % first order in the step, whose
 #: elastic force is that of its end, and 0.9 % second order in the edges.
@@ -204,7 +204,7 @@ def _pads(duration: float) -> Part:
             bound,
             "relative",
         )
-        for radius, moment, bound in zip(PAD_RADII, moments, PAD_BOUNDS, strict=True)
+        for radius, moment, bound in zip(PAD_RADII, moments, PAD_BOUNDS[: len(moments)], strict=True)
     ]
     comparisons += [
         Comparison(
