@@ -54,8 +54,8 @@ class ContactPatch:
         name_b: Body of B; empty for bare geometries.
         geometry_a: Name of geometry A.
         geometry_b: Name of geometry B.
-        dropped_force: Pressure times area of polygons rejected because a pressure gradient points against the normal,
-            N; most are not among the faces of the patch, and a step drops the rest.
+        dropped_force: Pressure times area of polygons across which a pressure falls, N: of a patch from
+            ``compute_patch`` all of those; of one from a ``World`` what a step left out along the contact's force.
         overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
         law: Contact law, one of ``contact.laws``.
         at_centroids: Whether a step lets each face act at its centroid, without the moment of its pressure about it.
@@ -236,7 +236,7 @@ def compute_patch(
     X_WB: ArrayLike,
     representation: Representation = "polygon",
     *,
-    every_polygon: bool = False,
+    every_polygon: bool = True,
 ) -> ContactPatch:
     """Contact patch of two geometries and its static wrench.
 
@@ -247,8 +247,9 @@ def compute_patch(
         X_WB: (4, 4) pose of B in the world.
         representation: ``"polygon"``: one face a pair of elements; ``"triangle"``: each polygon as a fan around its
             centroid.
-        every_polygon: Whether polygons of equal pressure that are no contact faces, because a pressure falls across
-            them, press too: the wrench is then the slope of the energy at any depth. No step lets them press.
+        every_polygon: Whether polygons of equal pressure press however far a pressure falls across them: the wrench is
+            then minus the slope of the energy in every pose, and does not jump. False leaves out those that are turned
+            by more than 22.5 degrees past upright, as Drake does: what a step begins with.
 
     Returns:
         The patch. Force and moment of a face are the exact integrals of its linear pressure: ``A p_c n`` at the

@@ -101,19 +101,19 @@ def patch_quality(
 
     Args:
         faces: Faces of the patch.
-        dropped_force: Sum of pressure times area over polygons rejected because a pressure gradient points against the
-            normal, N.
+        dropped_force: Sum of pressure times area over polygons across which a pressure falls, N.
         overlaps_without_faces: Whether the bodies overlap without any face.
     """
     pressed = faces.pressures > 0.0
-    areas = faces.areas[pressed]
-    force = float(areas @ faces.pressures[pressed])
+    areas, forces = faces.areas[pressed], (faces.areas * faces.pressures)[pressed]
+    force, rising = float(forces.sum()), float(forces[faces.gradients[pressed].min(axis=1) > 0.0].sum())
     return PatchQuality(
         num_faces=len(areas),
         face_size_ratio=float(np.linalg.norm(areas) / areas.sum()) if force > 0.0 else 0.0,
         force_error=1.0 if overlaps_without_faces else _force_error(faces, pressed, force),
         moment_error=_moment_error(faces, pressed),
-        lost_force_share=dropped_force / (dropped_force + force) if dropped_force > 0.0 else 0.0,
+        # Faces across which a pressure falls may be among those of the patch.
+        lost_force_share=dropped_force / max(dropped_force + rising, force) if dropped_force > 0.0 else 0.0,
         overlaps_without_faces=overlaps_without_faces,
     )
 

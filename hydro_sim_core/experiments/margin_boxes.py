@@ -75,6 +75,8 @@ SAFE_SPREAD, SMALL_SPREAD = 2.5e-6, 1e-2
 RATTLING, SETTLING = 0.5, 0.02
 #: Bounds on the share of stacks beyond Nyquist's frequency that rattle, and on where that begins, relative.
 SHARE_BOUND, ONSET_BOUND = 0.9, 20.0
+#: By how much these differ from the page's at least.
+LEAST_SHARE, LEAST_ONSET = 0.4, 1.0
 
 
 class HeldRod(NamedTuple):
@@ -142,6 +144,9 @@ PAGE_MARGINS = {
     1e-3: MarginCurve(1e-1, rattles=True, bare=0.04, held=2.5e-4, over=1500.0),
     1e-2: MarginCurve(1e-2, rattles=True, bare=0.25, held=2.5e-6, over=0.0),
 }
+#: By how much the spreads of the curve that does not rattle differ from the page's at least, dt^2 g: without margin,
+#: and with one, which changes nothing there. And how far its margin is from the least that holds, where they differ.
+LEAST_WITHOUT, LEAST_OVER = (0.2, 1e-3), 10.0
 #: Where stacks without margin are drawn.
 NO_MARGIN = 1e-5
 #: Arguments of the quick form.
@@ -262,10 +267,26 @@ def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[s
     if (~slow).sum() > 1:
         share = float(rattling[~slow].mean())
         differing = [
-            Comparison("no margin, π₁ > π, share that rattles", "", 1.0, share, SHARE_BOUND, "absolute"),
-            Comparison("no margin, least π₁ that rattles", "", NYQUIST, onset, ONSET_BOUND, "relative"),
+            Comparison(
+                "no margin, π₁ > π, share that rattles",
+                "",
+                1.0,
+                share,
+                SHARE_BOUND,
+                "absolute",
+                least=LEAST_SHARE,
+            ),
+            Comparison(
+                "no margin, least π₁ that rattles",
+                "",
+                NYQUIST,
+                onset,
+                ONSET_BOUND,
+                "relative",
+                least=LEAST_ONSET,
+            ),
         ]
-        comparisons += with_verdicts(differing, [row.quantity for row in differing])
+        comparisons += with_verdicts(differing)
     return comparisons, {
         "frequency": frequency.tolist(),
         "spread": spread.tolist(),
@@ -289,12 +310,15 @@ def _sweep_margins(margins: Sequence[float]) -> tuple[list[Comparison], dict[str
         quantity = f"{name}, margin {curve.enough:g} δt² g or more"
         control = {"no margin": bare}
         rows.append(Comparison(quantity, "δt² g", 0.0, max(held), curve.held, "absolute", control))
-        comparisons += with_verdicts(rows, () if curve.rattles else [row.quantity for row in rows])
+        if not curve.rattles:
+            rows = [replace(row, least=least) for row, least in zip(rows, LEAST_WITHOUT, strict=True)]
+        comparisons += with_verdicts(rows)
         if curve.over:
             least = _least_that_holds(margins, spreads)
             quantity = f"{name}, page's margin over the least tried that holds"
-            row = Comparison(quantity, "", 1.0, curve.enough / least, curve.over, "absolute")
-            comparisons += with_verdicts([row], [quantity])
+            over = curve.enough / least
+            row = Comparison(quantity, "", 1.0, over, curve.over, "absolute", least=LEAST_OVER)
+            comparisons += with_verdicts([row])
     return comparisons, series
 
 

@@ -6,6 +6,9 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+#: Fields of a row that are left out of its plain data where they say nothing.
+_OPTIONAL = ("peers", "least", "paper")
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -21,6 +24,9 @@ class Comparison:
             too, and any measured value on the right side of the reference agrees.
         peers: What other simulators gave in the same run, or ours without what the row is about, by name; shown, not
             judged.
+        least: For a row that is said to differ from a paper: the deviation from the paper's value, as the bound is,
+            from which on it does. Below it the row is stale. 0 for all other rows.
+        paper: The paper's value, where the reference of such a row is another.
     """
 
     quantity: str
@@ -30,19 +36,39 @@ class Comparison:
     bound: float
     kind: Literal["absolute", "relative", "at_most", "at_least"]
     peers: dict[str, float] = field(default_factory=dict)
+    least: float = 0.0
+    paper: float | None = None
 
     @property
     def deviation(self) -> float:
         """Measured minus reference, in ``unit`` or relative to the reference, as the bound is."""
-        difference = self.measured - self.reference
-        return difference if self.kind == "absolute" else difference / abs(self.reference)
+        return self._deviation_from(self.reference)
+
+    def _deviation_from(self, value: float) -> float:
+        difference = self.measured - value
+        return difference if self.kind == "absolute" else difference / abs(value)
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether a row that is said to differ from a paper no longer does."""
+        paper = self.reference if self.paper is None else self.paper
+        return self.least > 0.0 and abs(self._deviation_from(paper)) <= self.least
 
     @property
     def agrees(self) -> bool:
-        """Whether the deviation is within the bound; never for NaN."""
+        """Whether the deviation is within the bound, and the row not stale; never for NaN."""
         wrong_side = {"at_most": 1.0, "at_least": -1.0}.get(self.kind)
         excess = abs(self.deviation) if wrong_side is None else wrong_side * self.deviation
-        return bool(math.isfinite(self.measured) and excess <= self.bound)
+        return bool(math.isfinite(self.measured) and excess <= self.bound and not self.is_stale)
+
+    @property
+    def verdict(self) -> str:
+        """What the row says: "yes", "no", "differs" where it is said to, and "no longer differs"."""
+        if self.is_stale:
+            return "no longer differs"
+        if not self.agrees:
+            return "no"
+        return "differs" if self.least > 0.0 else "yes"
 
     @property
     def deviation_text(self) -> str:
@@ -53,6 +79,9 @@ class Comparison:
     def bound_text(self) -> str:
         """The bound as text for a table."""
         bound = f"{self.bound:g}" if self.kind == "absolute" else f"{100.0 * self.bound:.3g}%"
+        if self.least > 0.0 and self.paper is None:
+            least = f"{self.least:g}" if self.kind == "absolute" else f"{100.0 * self.least:.3g}%"
+            return f"{least} to {bound}"
         side = {"at_most": "at most", "at_least": "at least"}.get(self.kind)
         if side is None:
             return bound
@@ -100,13 +129,18 @@ class ExperimentReport:
         Raises:
             KeyError: A field is missing.
         """
-        names = [column.name for column in fields(Comparison) if column.name != "peers"]
+        needed = [column.name for column in fields(Comparison) if column.name not in _OPTIONAL]
         comparisons = tuple(
-            Comparison(**{name: row[name] for name in names}, peers=row.get("peers", {}))
+            Comparison(**{name: row[name] for name in (*needed, *(n for n in _OPTIONAL if n in row))})
             for row in data["comparisons"]
         )
         return cls(data["title"], data["source"], comparisons, data["series"])
 
 
 def _without_nothing(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "peers" or value}
+    """Without fields that only some rows have, where this one has not."""
+    return {
+        name: value
+        for name, value in row.items()
+        if name not in _OPTIONAL or (value is not None if name == "paper" else value)
+    }

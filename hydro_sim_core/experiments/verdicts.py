@@ -10,12 +10,19 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments.report import Comparison
 
 
-def with_verdicts(rows: Iterable[Comparison], differing: Collection[str]) -> list[Comparison]:
-    """Rows whose quantities begin with "reproduced", or with "differs" where they are among those."""
-    return [
-        replace(row, quantity=f"{'differs' if row.quantity in differing else 'reproduced'}: {row.quantity}")
-        for row in rows
-    ]
+def with_verdicts(rows: Iterable[Comparison], unstated: Collection[str] = ()) -> list[Comparison]:
+    """Rows whose quantities begin with what they say of a paper.
+
+    That is "differs" where a row tells by how much at least (it fails when it no longer does), "not reproducible" for
+    the quantities in ``unstated``, of which the paper has no value, and else "reproduced".
+    """
+    return [replace(row, quantity=f"{_verdict(row, unstated)}: {row.quantity}") for row in rows]
+
+
+def _verdict(row: Comparison, unstated: Collection[str]) -> str:
+    if row.quantity in unstated:
+        return "not reproducible"
+    return "differs" if row.least > 0.0 else "reproduced"
 
 
 def require_mujoco(experiment: str) -> None:

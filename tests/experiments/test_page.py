@@ -113,3 +113,29 @@ def test_missing_and_foreign_files_are_refused(two_experiments, tmp_path):
     (tmp_path / "third.json").write_text("{}")
     with pytest.raises(InputError, match=r"third\.json: is of no experiment; remove it"):
         read_records(tmp_path)
+
+
+def test_a_row_that_is_said_to_differ_fails_when_it_no_longer_does():
+    differs = Comparison("differs: onset", "", 3.0, 9.0, 3.0, "relative", least=0.5)
+    assert (differs.verdict, differs.agrees, differs.bound_text) == ("differs", True, "50% to 300%")
+    stale = replace(differs, measured=3.3)
+    assert (stale.verdict, stale.agrees) == ("no longer differs", False)
+    too_far = replace(differs, measured=13.0)
+    assert (too_far.verdict, too_far.agrees) == ("no", False)
+
+
+def test_a_row_with_a_reference_of_its_own_is_stale_at_the_value_of_the_paper():
+    slope = Comparison("differs: slope", "N/m", -8.0, -8.01, 0.01, "relative", least=1.0, paper=8.0)
+    assert (slope.verdict, slope.bound_text) == ("differs", "1%")
+    assert replace(slope, reference=7.9, measured=7.95, bound=0.1).verdict == "no longer differs"
+    survived = ExperimentReport.from_dict(json.loads(json.dumps(record("first", slope).report.as_dict())))
+    assert survived.comparisons == (slope,)
+
+
+def test_a_stale_row_shows_on_the_page(two_experiments):
+    stale = Comparison("differs: onset", "", 3.0, 3.3, 3.0, "relative", least=0.5)
+    text = page([record("first", GOOD), record("second", stale)], "pictures")
+    assert "**no longer differs**" in text
+    assert "1 of 2 comparisons agree" in text
+    kept = replace(stale, measured=9.0)
+    assert "1 more differ" in page([record("first", GOOD), record("second", kept)], "pictures")

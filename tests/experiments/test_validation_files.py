@@ -80,7 +80,7 @@ def differing_rows(section: str, report: ExperimentReport) -> set[str]:
             and is_rounded(reference, c.reference)
             and is_rounded(measured, c.measured)
             and is_rounded(deviation, scale * (c.measured - c.reference))
-            and agrees.startswith("yes") == c.agrees
+            and agrees.rstrip(" |").strip("*") == c.verdict
             and all(
                 is_rounded(cell.rstrip(" |"), c.peers[name]) if name in c.peers else not cell.strip(" |")
                 for name, cell in zip(report.peers, peers, strict=True)
@@ -128,6 +128,23 @@ def test_a_changed_number_in_a_record_is_seen(name, records):
         other = replace(row, measured=1.005 * row.measured or 1e-12)
         changed = with_rows(record, (*rows[:i], other, *rows[i + 1 :]))
         assert differing_rows(section, changed.report) == {row.quantity}
+
+
+def test_rows_say_by_how_much_they_differ_where_they_differ(records):
+    for record in records.values():
+        for c in record.report.comparisons:
+            assert c.quantity.startswith("differs: ") == (c.least > 0.0), c.quantity
+            assert c.verdict == ("differs" if c.least else "yes"), c.quantity
+            assert c.least == 0.0 or c.least < c.bound or c.paper is not None, c.quantity
+
+
+def test_a_row_that_comes_to_agree_with_its_paper_is_stale(records):
+    differing = [c for record in records.values() for c in record.report.comparisons if c.least]
+    assert len(differing) > 25
+    for c in differing:
+        paper = c.reference if c.paper is None else c.paper
+        stale = replace(c, measured=paper)
+        assert (stale.verdict, stale.agrees) == ("no longer differs", False), c.quantity
 
 
 # --- the curves

@@ -109,7 +109,7 @@ class StartPose:
             ((one.skin or one.geometry) if with_skin else one.geometry, self._poses[i])
             for i, one, with_skin in zip(pair, (self.colliders[i] for i in pair), skinned, strict=True)
         )
-        patch = compute_patch(*first, *second)
+        patch = compute_patch(*first, *second, every_polygon=False)
         if patch.overlaps_without_faces:
             return math.inf, 0.0
         if any(skinned) and not np.any(patch.pressures > 0.0):
@@ -180,7 +180,9 @@ def _depth_of_upright(first: tuple[Geometry, Floats], second: tuple[Geometry, Fl
     A rod in a block is like that: the block's top runs across the rod's skin. The depth found is at most the true one.
     """
     (a, X_WA), (b, X_WB) = first, second
-    patch = compute_patch(replace(a, is_skin=False), X_WA, replace(b, is_skin=False), X_WB)
+    patch = compute_patch(
+        replace(a, is_skin=False), X_WA, replace(b, is_skin=False), X_WB, every_polygon=False
+    )
     return math.inf if patch.overlaps_without_faces else _deepest(patch)
 
 
