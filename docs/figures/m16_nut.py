@@ -30,8 +30,8 @@ def draw(path: Path) -> None:
     wanted = moments(trial)
     course = {name: np.array([point[name] for point in trial.course]) for name in trial.course[0]}
     time, turns = course["time, s"], np.unwrap(course["heading, turns"], period=1.0)
-    with figure(path, 11.0, 5.6) as canvas:
-        rows = canvas.add_gridspec(2, 1, height_ratios=(1.3, 1.0), hspace=0.05)
+    with figure(path, 11.0, 7.0) as canvas:
+        rows = canvas.add_gridspec(2, 1, height_ratios=(1.5, 1.0), hspace=0.15)
         above = rows[0].subgridspec(1, len(wanted), wspace=0.03)
         for column, (name, when, picture) in enumerate(frames(worlds, wanted, LINKS)):
             axes = canvas.add_subplot(above[column])
@@ -47,8 +47,12 @@ def draw(path: Path) -> None:
         way.plot(
             last - turns[0], course["depth, mm"][-1] + 1e3 * PITCH * np.array([-1.0, 0.0]), "k--", lw=0.8
         )
-        below_line = (last.mean() - turns[0], course["depth, mm"][-1] - 2.6)
-        way.text(*below_line, f"{1e3 * PITCH:g} mm a turn", ha="center", color="#5b6472")
+        way.text(
+            last.mean() - turns[0],
+            course["depth, mm"][-1] - 2.3,
+            f"{1e3 * PITCH:g} mm a turn",
+            color="#5b6472",
+        )
         way.set_ylim(0.0, None)
         off.plot(time, course["overlap, um"], color="#c44e24", lw=1.0, label="overlap of the threads [µm]")
         off.axhline(1e6 * MOST_OVERLAP * PITCH, color="#30a46c", lw=1.0)
