@@ -21,8 +21,8 @@ import numpy as np
 from hydro_sim_core.mesh_files import parser_process
 from hydro_sim_core.mesh_files.allowance import Allowance
 
-#: Time that an answer may take, s: several times the processor's, as a machine may be busy.
-_WAIT = 30.0
+#: Time that an answer may take, s: many times the processor's, as a machine may be busy and starting takes a second of it.
+_WAIT = 120.0
 
 #: Most bytes of an answer's header and of its arrays.
 _HEADER, _ARRAYS = 2**20, 2**28
@@ -64,8 +64,8 @@ class Parser:
             except _OutOfTime:
                 allowance.spend(seconds)
                 raise
-            except BaseException:  # how much of the time it worked nobody can tell any more
-                allowance.spend(time.monotonic() - began)
+            except BaseException:  # how much of the time it worked nobody can tell any more, but no more than it may
+                allowance.spend(min(time.monotonic() - began, seconds))
                 raise
             allowance.spend(answer["seconds"])
         problem = answer.get("problem")

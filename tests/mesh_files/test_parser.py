@@ -88,13 +88,24 @@ def test_one_that_fails_is_one_clear_error(tmp_path, monkeypatch, failure):
     (tmp_path / "program.py").write_text(f"import os, signal, sys, time\nos.read(0, 1)\n{program}\n")
     (tmp_path / "a.obj").write_bytes(TRIANGLE)
     monkeypatch.setattr(parser_process, "__file__", str(tmp_path / "program.py"))
-    monkeypatch.setattr("hydro_sim_core.mesh_files.parser._WAIT", 0.5 if failure == "hangs" else 30.0)
+    monkeypatch.setattr("hydro_sim_core.mesh_files.parser._WAIT", 0.5 if failure == "hangs" else 120.0)
     monkeypatch.setitem(parsers, "surfaces", Parser("surfaces"))
     monkeypatch.setattr(reading_module, "_refused", {})
     for _ in range(2):  # the second time it is known
         with pytest.raises(InputError, match=words):
             read_surface(tmp_path / "a.obj")
         (tmp_path / "program.py").unlink(missing_ok=True)
+
+
+def test_waiting_takes_no_more_of_an_allowance_than_working(tmp_path, monkeypatch):
+    (tmp_path / "program.py").write_text("import os, time\nos.read(0, 1)\ntime.sleep(600)\n")
+    monkeypatch.setattr(parser_process, "__file__", str(tmp_path / "program.py"))
+    monkeypatch.setattr(parser_process, "CPU_LIMIT", 0.1)
+    monkeypatch.setattr("hydro_sim_core.mesh_files.parser._WAIT", 0.5)
+    allowance = Allowance("a", 9.0)
+    with pytest.raises(Unreadable, match="no answer"):
+        Parser("surfaces").parse(REQUEST, [TRIANGLE], allowance)
+    assert allowance.left == pytest.approx(8.9)
 
 
 def test_it_is_there_again_when_it_has_ended(parser):
