@@ -265,13 +265,12 @@ def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[s
     ]
     # A single stack says nothing about where it begins.
     if (~slow).sum() > 1:
-        share = float(rattling[~slow].mean())
         differing = [
             Comparison(
                 "no margin, π₁ > π, share that rattles",
                 "",
                 1.0,
-                share,
+                float(rattling[~slow].mean()),
                 SHARE_BOUND,
                 "absolute",
                 least=LEAST_SHARE,

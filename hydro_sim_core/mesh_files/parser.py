@@ -21,7 +21,7 @@ import numpy as np
 from hydro_sim_core.mesh_files import parser_process
 from hydro_sim_core.mesh_files.allowance import Allowance
 
-#: Time that an answer may take, s: many times the processor's, as a machine may be busy and starting takes a second of it.
+#: Time that an answer may take, s: many times the processor's, as a machine may be busy, and a start takes a second.
 _WAIT = 120.0
 
 #: Most bytes of an answer's header and of its arrays.
@@ -64,7 +64,8 @@ class Parser:
             except _OutOfTime:
                 allowance.spend(seconds)
                 raise
-            except BaseException:  # how much of the time it worked nobody can tell any more, but no more than it may
+            except BaseException:
+                # How much of the time it worked nobody can tell any more, but no more than it may.
                 allowance.spend(min(time.monotonic() - began, seconds))
                 raise
             allowance.spend(answer["seconds"])
