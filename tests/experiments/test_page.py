@@ -23,16 +23,20 @@ def record(name: str, *comparisons: Comparison) -> Record:
 
 
 @pytest.fixture
-def two_experiments(monkeypatch):
+def two_experiments():
     """Nothing is registered but two experiments of this module."""
-    for name in list(EXPERIMENTS):
-        monkeypatch.delitem(EXPERIMENTS, name)
+    kept = dict(EXPERIMENTS)
+    EXPERIMENTS.clear()
     for name, comparisons in (("first", (GOOD, ONE_SIDED)), ("second", (WRONG,))):
         report = record(name, *comparisons).report
         experiment = Experiment(
             f"Summary of {name}.", lambda _, r=report: r, lambda _, path: path.write_bytes(b"")
         )
-        monkeypatch.setitem(EXPERIMENTS, name, experiment)
+        EXPERIMENTS[name] = experiment
+    yield
+    # In their order, which is that of the page.
+    EXPERIMENTS.clear()
+    EXPERIMENTS.update(kept)
 
 
 def write(folder, *records):
