@@ -6,6 +6,7 @@ import json
 import re
 from importlib.metadata import version
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from typer.main import get_command
@@ -412,13 +413,11 @@ def test_validate_fails_where_the_numbers_disagree(monkeypatch):
 
 
 @pytest.mark.parametrize(("measured", "status"), [(1.0, 0), (2.0, 1)])
-def test_validate_all_writes_a_page_with_numbers_and_pictures(monkeypatch, tmp_path, measured, status):
-    for name in list(EXPERIMENTS):
-        monkeypatch.delitem(EXPERIMENTS, name)
+def test_validate_all_writes_a_page_with_numbers_and_pictures(tmp_path, measured, status):
     outcome = ExperimentReport("t", "s", (Comparison("x", "m", 1.0, measured, 0.1, "relative"),))
     experiment = Experiment("", lambda _: outcome, lambda _, path: path.write_bytes(b"drawn"))
-    monkeypatch.setitem(EXPERIMENTS, "only", experiment)
-    result = call("validate", "--all", "--quick", "--out", tmp_path / "new" / "found")
+    with mock.patch.dict(EXPERIMENTS, {"only": experiment}, clear=True):
+        result = call("validate", "--all", "--quick", "--out", tmp_path / "new" / "found")
     assert result.exit_code == status, result.stderr
     data = json.loads((tmp_path / "new" / "found" / "only.json").read_text())
     assert data["comparisons"][0]["measured"] == measured

@@ -148,8 +148,12 @@ def inertia_about_centre(body, plant):
 def test_drake_reads_the_same(name):
     """Link by link: mass, centre and inertia, and the pose that the start joints give."""
     robot = load_robot(URDF / name)
-    # Text has no folder from which a mesh could be found.
     text = xacro.process_file(str(URDF / name)).toxml()
+    # Drake reads no .vtu, and cannot fill all surfaces; what touches is not compared here.
+    text = text.replace(".vtu", ".obj").replace(
+        "<drake:compliant_hydroelastic/>", "<drake:rigid_hydroelastic/>"
+    )
+    # Text has no folder from which a mesh could be found.
     plant = drake_plant(text.replace('filename="meshes/', f'filename="{(URDF / "meshes").as_uri()}/'))
     context = plant.CreateDefaultContext()
     root = plant.GetBodyByName(robot.root)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
@@ -24,19 +25,14 @@ def record(name: str, *comparisons: Comparison) -> Record:
 
 @pytest.fixture
 def two_experiments():
-    """Nothing is registered but two experiments of this module."""
-    kept = dict(EXPERIMENTS)
-    EXPERIMENTS.clear()
-    for name, comparisons in (("first", (GOOD, ONE_SIDED)), ("second", (WRONG,))):
-        report = record(name, *comparisons).report
-        experiment = Experiment(
-            f"Summary of {name}.", lambda _, r=report: r, lambda _, path: path.write_bytes(b"")
-        )
-        EXPERIMENTS[name] = experiment
-    yield
-    # In their order, which is that of the page.
-    EXPERIMENTS.clear()
-    EXPERIMENTS.update(kept)
+    """Nothing is registered but two experiments of this module; afterwards all others are there in their order."""
+    with mock.patch.dict(EXPERIMENTS, clear=True):
+        for name, comparisons in (("first", (GOOD, ONE_SIDED)), ("second", (WRONG,))):
+            report = record(name, *comparisons).report
+            EXPERIMENTS[name] = Experiment(
+                f"Summary of {name}.", lambda _, r=report: r, lambda _, path: path.write_bytes(b"")
+            )
+        yield
 
 
 def write(folder, *records):
