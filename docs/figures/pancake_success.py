@@ -27,7 +27,11 @@ def main() -> None:
     for trial in trials:
         mesh, representation, time_step, _ = trial["wanted"]
         cells.setdefault((mesh, representation, time_step), []).append(trial["found"])
-    figure, (success, cost, failures) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    failed = Counter(trial["found"]["phase"] for trial in trials if not trial["found"]["succeeded"])
+    panels = 3 if failed else 2
+    figure, (success, cost, *failures) = plt.subplots(
+        1, panels, figsize=(4.4 * panels, 4), layout="constrained"
+    )
     for (_, representation, time_step), found in sorted(cells.items()):
         style = {
             "color": COLOURS[representation],
@@ -49,7 +53,8 @@ def main() -> None:
         text, place = f"real time at {1e3 * time_step:g} ms", (0.98, 1e3 * time_step)
         style = {"ha": "right", "va": "bottom", "color": INK, "fontsize": 9}
         cost.annotate(text, place, xycoords=("axes fraction", "data"), **style)
-    _draw_failures(failures, [found for group in cells.values() for found in group])
+    if failed:
+        _draw_failures(failures[0], failed, len(trials))
     handles = [
         plt.Line2D(
             [], [], color=colour, marker=mark, linestyle="", markersize=8, label=f"{name}s, {1e3 * step:g} ms"
@@ -65,15 +70,12 @@ def _mean(found: list[dict[str, Any]], key: str) -> float:
     return float(sum(trial[key] for trial in found) / len(found))
 
 
-def _draw_failures(axes: plt.Axes, trials: list[dict[str, Any]]) -> None:
+def _draw_failures(axes: plt.Axes, failed: Counter[str], trials: int) -> None:
     """Bars of the phases in which trials failed."""
-    failed = Counter(trial["phase"] for trial in trials if not trial["succeeded"])
     names = [name for name, _ in failed.most_common()][::-1]
     axes.barh(names, [failed[name] for name in names], color="#b04a3a", height=0.6)
-    axes.set_title(f"{sum(failed.values())} of {len(trials)} failed, to", fontsize=10, color=INK)
+    axes.set_title(f"{failed.total()} of {trials} failed, to", fontsize=10, color=INK)
     _dress(axes, "trials", "")
-    if not names:
-        axes.set_yticks([])
 
 
 def _dress(axes: plt.Axes, across: str, up: str) -> None:
