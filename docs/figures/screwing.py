@@ -1,4 +1,4 @@
-"""Draws a trial of the nut task: ``python m16_nut.py OUT.png``. Takes half a minute to two."""
+"""Draws a trial of a task with a thread: ``python screwing.py NAME OUT.png``. Takes half a minute to two."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from peg_in_hole import frames, tried
 
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.tasks import Trial
-from hydro_sim_core.tasks.m16_nut import MOST_OVERLAP, PITCH
+from hydro_sim_core.tasks.screwing import BOLT, MOST_OVERLAP, NUT, PITCH
 
-NAME = "m16_nut"
-#: Links that fill the frames.
-LINKS = ("bolt", "nut")
+#: What is told of the first moment and of the last, by task.
+WORDS = {
+    "m16_nut": ("on the end of the bolt", "screwed on"),
+}
 
 
-def moments(trial: Trial) -> list[tuple[str, float]]:
-    """What is shown when, s: the first touch, the thread that leads the nut, and the end."""
+def moments(name: str, trial: Trial) -> list[tuple[str, float]]:
+    """What is shown when, s: the first touch, the thread that leads, and the end."""
     touched = next(point["time, s"] for point in trial.course if point["force, N"] > 1.0)
     led = next(point["time, s"] for point in trial.course if point["depth, mm"] > 2.5)
-    return [("on the end of the bolt", touched), ("the thread has caught", led), ("screwed on", trial.time)]
+    first, last = WORDS[name]
+    return [(first, touched), ("the thread has caught", led), (last, trial.time)]
 
 
-def draw(path: Path) -> None:
+def draw(name: str, path: Path) -> None:
     """Frames above, and force, depth by turns and overlap below them."""
-    trial, worlds = tried(NAME)
-    wanted = moments(trial)
+    trial, worlds = tried(name)
+    wanted = moments(name, trial)
     course = {name: np.array([point[name] for point in trial.course]) for name in trial.course[0]}
     time, turns = course["time, s"], np.unwrap(course["heading, turns"], period=1.0)
     with figure(path, 11.0, 7.0) as canvas:
         rows = canvas.add_gridspec(2, 1, height_ratios=(1.5, 1.0), hspace=0.15)
         above = rows[0].subgridspec(1, len(wanted), wspace=0.03)
-        for column, (name, when, picture) in enumerate(frames(worlds, wanted, LINKS)):
+        for column, (word, when, picture) in enumerate(frames(worlds, wanted, (BOLT, NUT))):
             axes = canvas.add_subplot(above[column])
             axes.imshow(picture)
             axes.set_axis_off()
-            axes.set_title(f"{name}, {when:.1f} s", loc="left", fontsize=10, color="#5b6472")
+            axes.set_title(f"{word}, {when:.1f} s", loc="left", fontsize=10, color="#5b6472")
         below = rows[1].subgridspec(1, 3, wspace=0.3)
         force, way, off = (canvas.add_subplot(below[column]) for column in range(3))
         force.plot(time, course["force, N"], color="#1f5fa8", lw=1.0, label="force [N]")
@@ -48,10 +50,11 @@ def draw(path: Path) -> None:
             last - turns[0], course["depth, mm"][-1] + 1e3 * PITCH * np.array([-1.0, 0.0]), "k--", lw=0.8
         )
         way.text(
-            last.mean() - turns[0],
-            course["depth, mm"][-1] - 2.3,
+            last[1] - turns[0],
+            course["depth, mm"][-1] - 2.9,
             f"{1e3 * PITCH:g} mm a turn",
             color="#5b6472",
+            ha="right",
         )
         way.set_ylim(0.0, None)
         off.plot(time, course["overlap, um"], color="#c44e24", lw=1.0, label="overlap of the threads [µm]")
@@ -64,4 +67,4 @@ def draw(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]))
+    draw(sys.argv[1], Path(sys.argv[2]))
