@@ -15,6 +15,7 @@ from hydro_sim_core.tasks.screwing import BOLT, MOST_OVERLAP, NUT, PITCH
 #: What is told of the first moment and of the last, by task.
 WORDS = {
     "m16_nut": ("on the end of the bolt", "screwed on"),
+    "bolt_in_nut": ("on the end of the nut", "screwed in"),
 }
 
 

@@ -9,6 +9,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.tasks import (
+    bolt_in_nut,
     chopsticks,
     m16_nut,
     mug_pick,
@@ -29,6 +30,7 @@ TASKS: dict[str, Task] = {
     "two_box_spoon": two_box_spoon.TASK,
     "chopsticks": chopsticks.TASK,
     "m16_nut": m16_nut.TASK,
+    "bolt_in_nut": bolt_in_nut.TASK,
 }
 
 #: Begin of the paths of a controller's settings among values of the scene.

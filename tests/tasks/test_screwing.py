@@ -30,13 +30,13 @@ from hydro_sim_core.tasks.screwing import (
 from hydro_sim_core.tasks.task import Story
 from hydro_sim_core.tasks.trial import measure, scene_of
 
-PARTS = {"m16_nut": Parts(NUT, BOLT, "stud", "on")}
+PARTS = {"m16_nut": Parts(NUT, BOLT, "stud", "on"), "bolt_in_nut": Parts(BOLT, NUT, "block", "in")}
 #: Where the one is in the other.
-WITHIN = {"m16_nut": "on the bolt"}
+WITHIN = {"m16_nut": "on the bolt", "bolt_in_nut": "in the nut"}
 
 
 @pytest.mark.heavy(2)
-@pytest.mark.parametrize(("name", "seed"), [("m16_nut", None), ("m16_nut", 1)])
+@pytest.mark.parametrize(("name", "seed"), [("m16_nut", None), ("m16_nut", 1), ("bolt_in_nut", None)])
 def test_it_goes_down_by_its_pitch_a_turn(name, seed):
     trial = run_trial(TASKS[name], seed)
     assert trial.succeeded, trial
