@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,33 @@ class GivenUpLog:
         self._simulated = 0.0
         self._late = 0.0
         self._most = math.inf
+        self._dropped = 0
+        self._lock = threading.Lock()
+
+    def follow(
+        self,
+        now: float,
+        dropped: int,
+        period: float,
+        time_step: float,
+        most: float,
+        late: float | None = None,
+    ) -> None:
+        """Note what was dropped since the last call, from any thread.
+
+        Args:
+            now: Time of a monotonic clock, s.
+            dropped: Periods that were dropped so far.
+            period: A period, s of wall-clock time.
+            time_step: Simulated time of a period, s.
+            most: The largest backlog that is worked off, s of wall-clock time; infinite where all of it is dropped as
+                a matter of policy, which is not told.
+            late: How late the runner is, s; None if all that is known is what was dropped.
+        """
+        with self._lock:
+            new, self._dropped = dropped - self._dropped, dropped
+            if new > 0 and most < math.inf:
+                self.note(now, new * period if late is None else late, most, new * time_step)
 
     def note(self, now: float, late: float, most: float, simulated: float) -> None:
         """Note that a backlog is dropped.

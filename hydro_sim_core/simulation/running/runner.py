@@ -99,9 +99,7 @@ class FixedRateRunner(RunnerRequests):
         self._steps_by_python = 0
         super().__init__(start_paused)
         self._core.tell(0.0, 0)
-        self._reader = RingReader(
-            self._core, take_snapshot(world, 0), self._end_with, self._look_after_clients
-        )
+        self._reader = RingReader(self._core, take_snapshot(world, 0), self._end_with, self._look_around)
 
     # --- control, from any thread
 
@@ -347,7 +345,7 @@ class FixedRateRunner(RunnerRequests):
     def _stretch(self, deadline: float, steps: int) -> float:
         """Have the compiled loop take steps from ``deadline`` (s) on; return the next deadline."""
         world, core, pace = self.world, self._core, self._pace
-        first, skipped = world.step_count, core.status[Status.SKIPPED]
+        first = world.step_count
         told = Circumstances(world, world.loads_of_next_step, world.pulls)
         self._reader.begin(told)
         self._is_in_loop = True
@@ -359,7 +357,7 @@ class FixedRateRunner(RunnerRequests):
             world.end_stretch(core.before, told.loads)
             self._sources.take_back(world, core.loop.plan)
         self._reader.finish(lambda: take_snapshot(world, self._epoch))
-        self._tell_given_up(int(core.status[Status.SKIPPED] - skipped))
+        self._tell_given_up()
         return self._python_step(deadline) if why == STEP else deadline
 
     def _python_step(self, deadline: float) -> float:
@@ -393,8 +391,9 @@ class FixedRateRunner(RunnerRequests):
         """Single steps that other processes have asked for and that are not taken yet."""
         return int(self._core.control[Control.STEPS_ASKED] - self._core.status[Status.STEPS_TAKEN])
 
-    def _look_after_clients(self) -> None:
-        """Free the channels of clients that have died; called in the reader's thread."""
+    def _look_around(self) -> None:
+        """Tell what a stretch, which may take hours, gives up, and free the channels of clients that have died."""
+        self._tell_given_up()
         for channel in self._core.bury_the_dead():
             logger.warning(
                 "the client of channel %d has died in lock-step: the simulation is paused", channel
@@ -467,17 +466,16 @@ class FixedRateRunner(RunnerRequests):
             return deadline
         dropped = math.ceil(late / self._period)
         self._pace.gave_up(dropped)
-        self._tell_given_up(dropped, late)
+        self._tell_given_up(late)
         deadline += dropped * self._period
         self._wait_until(deadline)
         return deadline
 
-    def _tell_given_up(self, periods: int, late: float | None = None) -> None:
-        """Tell that so many periods were dropped, if the policy is to drop none; ``late`` (s) if it is known."""
-        if periods and self._overrun == "catch_up":
-            simulated = periods * self.world.time_step
-            late = periods * self._period if late is None else late
-            self._given_up.note(time.monotonic(), late, self._max_backlog, simulated)
+    def _tell_given_up(self, late: float | None = None) -> None:
+        """Tell of periods that were dropped since the last call, unless that is the policy; ``late`` in s."""
+        most = self._max_backlog if self._overrun == "catch_up" else math.inf
+        dropped = int(self._core.status[Status.SKIPPED])
+        self._given_up.follow(time.monotonic(), dropped, self._period, self.world.time_step, most, late)
 
     def _wait_until(self, deadline: float) -> None:
         """Wait until ``deadline``, pause or stop; actions submitted during a long wait run at once."""
