@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -207,7 +208,7 @@ class PushSearch:
         for number, guess in enumerate(guesses, start=1):
             tell(f"{name}, guess {number}, smooth contact")
             smooth = by_gradient(
-                lambda x, guess=guess: self._smooth_miss(aim, guess, x),  # type: ignore[misc]
+                partial(self._smooth_miss, aim, guess),
                 np.zeros(2 * VIA_POINTS - 2),
                 _NEAR_SMOOTH,
                 _MOST_SMOOTH,

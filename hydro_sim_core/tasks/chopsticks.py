@@ -223,11 +223,7 @@ def follow(measured: Measurement) -> dict[str, float]:
 def judge(story: Story) -> Outcome:
     """All is in the bowl and rests there, and nothing was squashed."""
     outside = [morsel for morsel in MORSELS if not is_inside(story.later, morsel)]
-    later, end = story.later, story.end
-    speeds = [
-        float(np.linalg.norm(later.poses[morsel][:3, 3] - end.poses[morsel][:3, 3])) / (later.time - end.time)
-        for morsel in MORSELS
-    ]
+    speeds = [story.speed_of(morsel) for morsel in MORSELS]
     peak = max(point["force, N"] for point in story.course)
     measures = {
         "in the bowl, pieces": float(len(MORSELS) - len(outside)),

@@ -165,7 +165,7 @@ def follow(measured: Measurement) -> dict[str, float]:
 
 def judge(story: Story) -> Outcome:
     """The mug stands on the middle of the plate, at rest; on the way it was held by its handle and never fell."""
-    end, later = story.end, story.later
+    later = story.later
     X_SM = np.linalg.inv(place_of(story.before)) @ later.poses[MUG]
     X_PM = np.linalg.inv(later.poses[PLATE]) @ later.poses[MUG]
     off = float(np.hypot(*X_PM[:2, 3]))
@@ -173,7 +173,7 @@ def judge(story: Story) -> Outcome:
     leans = math.degrees(math.acos(min(1.0, float(X_SM[2, 2]))))
     above = follow(later)["clear, m"]
     pushed = math.dist(story.before.poses[PLATE][:3, 3], later.poses[PLATE][:3, 3])
-    speed = math.dist(end.poses[MUG][:3, 3], later.poses[MUG][:3, 3]) / (later.time - end.time)
+    speed = story.speed_of(MUG)
     highest = max(point["clear, m"] for point in story.course)
     slid = max(
         (point["off the fingers, m"] for point in story.course if point["clear, m"] > CLEAR), default=0.0

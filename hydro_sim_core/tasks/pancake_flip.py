@@ -182,12 +182,12 @@ def variation(draws: Draws) -> None:
 
 def judge(story: Story) -> Outcome:
     """The other face is up, on the stove, and rests there."""
-    before, end, later = story.before, story.end, story.later
-    was, is_now, at_last = (measured.poses["pancake"] for measured in (before, end, later))
+    later = story.later
+    was, at_last = (measured.poses["pancake"] for measured in (story.before, later))
     turn = math.degrees(math.acos(np.clip(was[:3, 2] @ at_last[:3, 2], -1.0, 1.0)))
     X_OP = np.linalg.inv(later.poses["stove"]) @ at_last
     off_middle = float(np.hypot(*X_OP[:2, 3]))
-    speed = float(np.linalg.norm(at_last[:3, 3] - is_now[:3, 3])) / (later.time - end.time)
+    speed = story.speed_of("pancake")
     measures = {"turned, deg": turn, "off the middle of the stove, m": off_middle, "speed, m/s": speed}
     asked = {
         f"it is turned by {turn:.0f} degrees": turn > 170.0,

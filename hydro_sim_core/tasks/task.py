@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.robot import Measurement, Script, ToolArm
@@ -63,6 +65,11 @@ class Story:
     end: Measurement
     later: Measurement
     course: Sequence[Mapping[str, float]] = ()
+
+    def speed_of(self, link: str) -> float:
+        """Mean speed of a link's origin after the end, m/s."""
+        way = self.later.poses[link][:3, 3] - self.end.poses[link][:3, 3]
+        return float(np.linalg.norm(way)) / (self.later.time - self.end.time)
 
 
 def follow_nothing(measured: Measurement) -> Mapping[str, float]:

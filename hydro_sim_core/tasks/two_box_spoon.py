@@ -173,10 +173,9 @@ def follow(measured: Measurement) -> dict[str, float]:
 
 def judge(story: Story) -> Outcome:
     """The spoon is where it shall be, turned as it shall be, and rests there between the boxes."""
-    is_now, at_last = (measured.poses[SPOON] for measured in (story.end, story.later))
-    off = twist_between(at_last, WANTED, 1.0)
+    off = twist_between(story.later.poses[SPOON], WANTED, 1.0)
     distance, angle = float(np.linalg.norm(off[3:])), float(np.linalg.norm(off[:3]))
-    speed = float(np.linalg.norm(at_last[:3, 3] - is_now[:3, 3])) / (story.later.time - story.end.time)
+    speed = story.speed_of(SPOON)
     measures = {
         "off the place, m": distance,
         "off the direction, deg": math.degrees(angle),
