@@ -11,7 +11,8 @@ to round-off in every pose. Drake's contact faces are those that are turned by a
 those of a step, and of ``compute_patch(..., every_polygon=False)``. Two kinds of poses are told apart: where these are
 all there are, and where some were dropped. The first have rows of a wrench by kind, the second one row of all together
 and, by kind, rows of what Drake's faces differ by. A step leaves out all faces across which a pressure falls, as
-Drake's does; what its faces press with is the last column (decision 38). ``patch.dropped_force`` tells how much it is.
+Drake's does, and those that turn upright fade before; what presses in it is the last column (decision 38).
+``patch.dropped_force`` tells how much was dropped.
 
 A force deviates by a share of the sum of the forces of all polygons, a moment about the origin of the second body by a
 share of that sum at an arm of 0.1 m, about the size of the bodies.
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from hydro_sim_core import geometry
 from hydro_sim_core.contact import ContactPatch, compute_patch
 from hydro_sim_core.contact.moments import moments_within
+from hydro_sim_core.contact.pressure_field.faces import SURE_RISE
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.verdicts import with_verdicts
@@ -235,11 +237,22 @@ def _wrench(patch: ContactPatch) -> Array:
 
 
 def _wrench_in_step(patch: ContactPatch) -> Array:
-    """Force and moment (2, 3) of those faces of a patch across which no pressure falls."""
-    presses = patch.pressing & (patch.gradients.min(axis=1) > 0.0)
-    forces = (patch.face_forces[:, None] * patch.normals)[presses]
-    moments = np.cross(patch.centroids[presses] - patch.p_WR, forces) + moments_within(patch.faces)[presses]
+    """Force and moment (2, 3) of a patch with the shares that its faces press with in a step."""
+    shares = _shares_in_step(patch)
+    forces = (shares * patch.face_forces)[:, None] * patch.normals
+    moments = np.cross(patch.centroids - patch.p_WR, forces) + shares[:, None] * moments_within(patch.faces)
     return np.array([forces.sum(axis=0), moments.sum(axis=0)])
+
+
+def _shares_in_step(patch: ContactPatch) -> Array:
+    """Shares (n,) of the faces that press: none where a pressure falls, all from ``SURE_RISE`` on."""
+    gradients, least = patch.faces.field_gradients, patch.gradients.min(axis=1)
+    rises = patch.pressing & (least > 0.0)
+    along = np.einsum("ij,ij->i", gradients, patch.normals)
+    across = np.sqrt(np.maximum(np.einsum("ij,ij->i", gradients, gradients) - along**2, 0.0))
+    shares = np.zeros(len(least))
+    shares[rises] = np.minimum(np.sin(np.arctan2(least[rises], across[rises])) / SURE_RISE, 1.0)
+    return shares
 
 
 def _slopes(

@@ -31,6 +31,8 @@ NUM_ROWS = 13
 ROUND_OFF = 1e-9
 #: Cosine of the angle between normal and gradient below which a face is upright.
 UPRIGHT = 0.02
+#: Cosine of that angle from which a face presses whole in a step; less of it does the more upright it is.
+SURE_RISE = 0.1
 #: Depth above which an upright face of a skin counts, m: less is what lies flush.
 FLUSH = 1e-7
 
@@ -110,17 +112,35 @@ def share_by_turn(data, f):
         data: Rows of the faces.
         f: Face.
     """
-    slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
-    if slope_a > 0.0 and slope_b > 0.0:
-        return 1.0
+    return min(max(2.0 - 2.0 * cosine_of_rise(data, f) / MIN_COSINE, 0.0), 1.0)
+
+
+@kernel(inline=True)
+def share_of_rise(data, f):
+    """Share of face f that presses in a step, from 0 to 1, the farther it leans from upright (``SURE_RISE``).
+
+    A step leaves out faces across which the pressure falls, and would let a face that turns past upright go at once.
+
+    Args:
+        data: Rows of the faces.
+        f: Face.
+    """
+    return min(max(cosine_of_rise(data, f) / SURE_RISE, 0.0), 1.0)
+
+
+@kernel(inline=True)
+def cosine_of_rise(data, f):
+    """Cosine of the angle between the normal of face ``f`` and a gradient: of the side that turns more against it.
+
+    1 where both sides are rigid or have no gradient along the face.
+    """
     g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
     rise = g0 * data[NORMAL, f] + g1 * data[NORMAL + 1, f] + g2 * data[NORMAL + 2, f]
     # Both fields have the same gradient along the face.
     along2 = max(g0 * g0 + g1 * g1 + g2 * g2 - rise * rise, 0.0)
-    least = min(slope_a, slope_b)
+    least = min(data[SLOPE_A, f], data[SLOPE_B, f])
     size = math.sqrt(along2 + least * least)
-    cosine = least / size if size > 0.0 else 0.0
-    return min(max(2.0 - 2.0 * cosine / MIN_COSINE, 0.0), 1.0)
+    return least / size if 0.0 < size < math.inf else 1.0
 
 
 @kernel(inline=True)

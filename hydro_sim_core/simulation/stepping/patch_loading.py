@@ -12,6 +12,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     PRESSURE,
     SLOPE_A,
     SLOPE_B,
+    share_of_rise,
     speed_along_normal,
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
@@ -169,12 +170,13 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     inverse_mass = scratch.problem.delassus[p]
     block, lane = scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        area, slope_a, slope_b = data[AREA, f], data[SLOPE_A, f], data[SLOPE_B, f]
-        falls = slope_a <= MIN_SLOPE or slope_b <= MIN_SLOPE
-        if area <= MIN_AREA or (falls and not scratch.patches.is_recovered[p]):
+        is_recovered = scratch.patches.is_recovered[p]
+        falls = data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE
+        if data[AREA, f] <= MIN_AREA or (falls and not is_recovered):
             continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, is_rigid, points) if is_coarse else 1
+        share = (1.0 if is_recovered else share_of_rise(data, f)) * area / num
         for j in range(num):
             x = points[j]
             pressure = pressure_at(data, f, x) if num > 1 else data[PRESSURE, f]
@@ -183,7 +185,6 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
                 x_i = data[CENTROID + i, f] - p_GR[i]
                 out[(X + i) * LANES + lane] = x_i + x[i] if num > 1 else x_i
                 out[(N + i) * LANES + lane] = push[i]
-            share = area / num
             out[ELASTIC * LANES + lane] = share * pressure
             horizon = dt + relaxation if pressure > 0.0 else dt
             out[STIFFNESS_DT * LANES + lane] = horizon * max(slope, pressure / reach) * share
