@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.geometry import Geometry
@@ -68,6 +69,21 @@ def test_pressure_is_zero_on_the_original_surface(shape, depth):
     digits = 1e-9 + 1e-15 / depth
     assert with_margin.peak_pressure == pytest.approx(without.peak_pressure, rel=digits)
     assert with_margin.energy == pytest.approx(without.energy, rel=10.0 * digits)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-4, 1e-2])
+def test_upright_sides_press_as_without_a_margin(tilt):
+    """The line of zero pressure crosses the sides of a box that sank in level."""
+    X_WA = pose([0.0, 0.0, 0.119], Rotation.from_rotvec([tilt, 0.7 * tilt, 0.3]).as_matrix())
+    with_margin, without = (
+        hs.contact.compute_patch(SHAPES["box"](modulus=MODULUS, margin=margin), X_WA, GROUND, np.eye(4))
+        for margin in (MARGIN, 0.0)
+    )
+    for of_one, of_other in (
+        (with_margin.force_on_b, without.force_on_b),
+        (with_margin.moment_on_b(np.zeros(3)), without.moment_on_b(np.zeros(3))),
+    ):
+        np.testing.assert_allclose(of_one, of_other, rtol=0, atol=1e-12 * without.face_forces.sum())
 
 
 @pytest.mark.parametrize("shape", SAME_FIELD)

@@ -94,24 +94,25 @@ def test_a_rod_tilts_by_what_gravity_makes_in_a_step_whatever_it_is(step, mass, 
     assert first_tilt(replace(rod, margin=0.01 * unit)) == pytest.approx(rod.rest, rel=0.01)
 
 
-@pytest.mark.parametrize("rod", [rod for rod, *_ in margin_boxes.RODS[:2]])
-def test_a_rod_comes_to_rest_after_it_tilted(rod):
-    heights = end_heights(rod, 400)
-    assert np.ptp(heights[10:], axis=0).max() < 1e-4
-    np.testing.assert_allclose(heights[-1], -rod.depth / rod.unit, rtol=1e-4)
-
-
-@pytest.mark.parametrize(("margin", "least", "most"), [(0.0, 0.05, 0.6), (1.0, 0.0, 1e-6)])
-def test_a_rod_in_long_steps_goes_on_tilting_without_margin(margin, least, most):
-    rod = replace(margin_boxes.RODS[2].rod, dissipation=margin_boxes.DISSIPATION)
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+@pytest.mark.parametrize("rod", [rod for rod, *_ in margin_boxes.RODS])
+def test_a_rod_comes_to_rest_after_it_tilted(rod, margin):
     heights = end_heights(replace(rod, margin=margin * rod.unit), 400)
-    assert least <= np.ptp(heights[-50:, 0] - heights[-50:, 1]) <= most
+    assert np.ptp(heights[-50:], axis=0).max() < 1e-4
+    np.testing.assert_allclose(heights[-1], -rod.depth / rod.unit, rtol=3e-4)
 
 
 def test_boxes_that_do_not_stand_still_are_noticed(monkeypatch):
-    monkeypatch.setattr(margin_boxes, "SAFE_MARGIN", 0.0)
+    measure = margin_boxes._measure
+    monkeypatch.setattr(
+        margin_boxes, "_measure", lambda stack, *start: measure(replace(stack, margin=0.0), *start)
+    )
     report = margin_boxes.run(*margin_boxes.QUICK)
-    assert [c.quantity for c in report.comparisons if not c.agrees] == ["lagged, 10 ms, 1e+09 Pa, 0 mm"]
+    assert {c.quantity for c in report.comparisons if not c.agrees} == {
+        "reproduced: 1 ms, margin 0.1 δt² g or more",
+        "differs: 1 ms, page's margin over the least tried that holds",
+        "reproduced: 10 ms, margin 0.01 δt² g or more",
+    }
 
 
 def test_boxes_that_all_stand_still_are_noticed(monkeypatch):
@@ -122,7 +123,6 @@ def test_boxes_that_all_stand_still_are_noticed(monkeypatch):
     report = margin_boxes.run(*margin_boxes.QUICK)
     wrong = {c.quantity for c in report.comparisons if not c.agrees}
     assert wrong == {
-        "lagged, 10 ms, 1e+09 Pa, no margin",
         "no margin, least that rattles",
         "no margin, most",
         "reproduced: 1 ms, no margin",
