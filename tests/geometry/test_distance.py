@@ -1,4 +1,4 @@
-"""Nearest points on surfaces of small and large triangles: which they are, and how many triangles are tried for them."""
+"""Nearest points on surfaces of small and large triangles: which they are, and how many triangles are tried."""
 
 import numpy as np
 import pytest
