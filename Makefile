@@ -7,6 +7,7 @@
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
 # make gpu-check  on a machine with a GPU: agreement of batches with the processor, and their speed
 # make robots     public robots, tried one by one: ROBOTS='example-robot-data=FOLDER …' says where their files are
+# make parts      bolts, nuts, pegs and gears of Factory: PARTS=IsaacGymEnvs/assets says where their files are
 # make farms      random scenes by the hundred thousand, each step checked, into benchmarks/results
 # make validation run every experiment and write docs/validation.md with their numbers and pictures
 # make docs       write the site to build/docs/index.html
@@ -14,7 +15,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros gpu-check farms robots validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros gpu-check farms robots parts validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -109,6 +110,10 @@ gpu-check: $(VENV)/.test-ready
 robots: export OMP_NUM_THREADS ?= 1
 robots: $(VENV)/.test-ready
 	$(BIN)/python benchmarks/robot_table.py --source $(ROBOTS)
+
+parts: export OMP_NUM_THREADS ?= 1
+parts: $(VENV)/.test-ready
+	$(BIN)/python benchmarks/factory_parts.py $(PARTS)
 
 farms: export OMP_NUM_THREADS ?= 1
 farms: $(VENV)/.test-ready

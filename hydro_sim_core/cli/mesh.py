@@ -64,7 +64,7 @@ class MeshRequest:
         plot: PNG file of a cross-section to write.
         axis: Axis perpendicular to the section: x, y or z; None for the body's shortest side.
         place: Coordinate of the section along the axis, m; None for the point of largest pressure.
-        time_limit: Time limit for filling a surface with tetrahedra, s.
+        time_limit: Limit of processor time for filling a surface with tetrahedra, s.
     """
 
     file: Path
@@ -130,7 +130,7 @@ TimeLimitOption = Annotated[
     float,
     typer.Option(
         metavar="S",
-        help="Longest time to fill a surface with tetrahedra, s. The result is kept, for scenes too.",
+        help="Most processor time to fill a surface with tetrahedra, s. The result is kept, for scenes too.",
         callback=positive_and_finite,
     ),
 ]

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
-from hydro_sim_core.geometry import compliant_nut, metric_bolt, write_surface, write_vtk
+from hydro_sim_core.geometry import MetricThread, compliant_nut, metric_bolt, write_surface, write_vtk
 from hydro_sim_core.geometry.thread_fit import ThreadFit
 from hydro_sim_core.simulation import World
 
@@ -97,8 +98,9 @@ def make_world(modulus: float = MODULUS, segments: int = 48) -> World:
         modulus: Pressure at the depth of the nut's middle layer, Pa.
         segments: Segments of both threads a turn.
     """
-    nut = compliant_nut(DIAMETER, PITCH, HEIGHT, WIDTH, modulus=modulus, chamfer=CHAMFER, segments=segments)
-    bolt = metric_bolt(DIAMETER, PITCH, LENGTH, clearance=CLEARANCE, chamfer=CHAMFER, segments=segments)
+    thread = MetricThread(DIAMETER, PITCH, chamfer=CHAMFER, segments=segments)
+    nut = compliant_nut(thread, HEIGHT, WIDTH, modulus=modulus)
+    bolt = metric_bolt(replace(thread, clearance=CLEARANCE), LENGTH)
     # Slow to import.
     import trimesh
 

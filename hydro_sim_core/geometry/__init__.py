@@ -24,6 +24,7 @@ from hydro_sim_core.geometry.tetrahedral import stored_geometry, tetrahedral_mes
 from hydro_sim_core.geometry.tetrahedralisation import Progress, SolidMesh, tetrahedralise
 from hydro_sim_core.geometry.threaded_solids import compliant_nut
 from hydro_sim_core.geometry.turned_surfaces import (
+    MetricThread,
     Surface,
     metric_bolt,
     metric_nut,
@@ -38,6 +39,7 @@ __all__ = [
     "Geometry",
     "GeometryKind",
     "MeshQuality",
+    "MetricThread",
     "Progress",
     "SolidMesh",
     "Spread",

@@ -19,27 +19,64 @@ def distance_to_surface(points: FloatArray, vertices: FloatArray, triangles: Int
 
 
 def closest_points(points: FloatArray, vertices: FloatArray, triangles: IntArray) -> FloatArray:
-    """The nearest point (P, 3) on the triangles for each point (P, 3)."""
-    corners = vertices[triangles]
-    centres, sizes = corners.mean(axis=1), longest_edges(vertices, triangles)
-    reach = np.linalg.norm(corners - centres[:, None], axis=2).max()
-    upper_bound, _ = scipy.spatial.cKDTree(vertices[np.unique(triangles)]).query(points)
-    tree = scipy.spatial.cKDTree(centres)
-    counts = tree.query_ball_point(points, upper_bound + reach, return_length=True)
-
+    """The nearest point (P, 3) on the triangles for each point (P, 3); of several, that of the first triangle."""
+    corners, sizes = vertices[triangles], longest_edges(vertices, triangles)
+    near = _Neighbours(points, vertices, triangles)
     nearest = np.empty_like(points, dtype=np.float64)
-    chunk = np.cumsum(counts) // _PAIRS_AT_ONCE
+    chunk = np.cumsum(near.counts) // _PAIRS_AT_ONCE
     for number in np.unique(chunk):
         rows = np.flatnonzero(chunk == number)
-        near = np.concatenate(tree.query_ball_point(points[rows], upper_bound[rows] + reach)).astype(np.int64)
-        owner = np.repeat(np.arange(len(rows)), counts[rows])
+        owner, triangle = near.pairs(rows)
         asked = points[rows][owner]
-        candidates = _closest_in_triangle(asked, corners[near], sizes[near])
+        candidates = _closest_in_triangle(asked, corners[triangle], sizes[triangle])
         squared = ((candidates - asked) ** 2).sum(axis=1)
-        by_distance = np.lexsort((squared, owner))
-        first = np.cumsum(counts[rows]) - counts[rows]
+        by_distance = np.lexsort((triangle, squared, owner))
+        first = np.cumsum(near.counts[rows]) - near.counts[rows]
         nearest[rows] = candidates[by_distance[first]]
     return nearest
+
+
+class _Neighbours:
+    """Triangles that may be the nearest ones to points, found by their middles.
+
+    A triangle is no nearer than its middle less its radius, and the nearest is no farther than the nearest vertex. Each
+    factor of two in radius is a tree of its own: beside the few large triangles of a screw's head, all of its thread
+    would else be near to everything.
+
+    Args:
+        points: (P, 3) m.
+        vertices: (N, 3) m.
+        triangles: (M, 3) vertex indices.
+
+    Attributes:
+        counts: (P,) number of triangles near each point; at least one.
+    """
+
+    def __init__(self, points: FloatArray, vertices: FloatArray, triangles: IntArray) -> None:
+        corners = vertices[triangles]
+        centres = corners.mean(axis=1)
+        radii = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
+        self._points = points
+        self._bounds, _ = scipy.spatial.cKDTree(vertices[np.unique(triangles)]).query(points)
+        # Triangles of no size are of the smallest class that there is.
+        exponents = np.frexp(np.maximum(radii, np.finfo(float).tiny))[1]
+        self._classes = [
+            (rows, float(radii[rows].max()), scipy.spatial.cKDTree(centres[rows]))
+            for rows in (np.flatnonzero(exponents == one) for one in np.unique(exponents))
+        ]
+        self.counts: IntArray = sum(
+            tree.query_ball_point(points, self._bounds + reach, return_length=True)
+            for _, reach, tree in self._classes
+        )
+
+    def pairs(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Numbers of some points in ``rows``, and of triangles near to them: (K,) each."""
+        owners, near = [], []
+        for members, reach, tree in self._classes:
+            found = tree.query_ball_point(self._points[rows], self._bounds[rows] + reach)
+            owners.append(np.repeat(np.arange(len(rows)), [len(one) for one in found]))
+            near.append(members[np.concatenate(found).astype(np.int64)])
+        return np.concatenate(owners), np.concatenate(near)
 
 
 def _closest_in_triangle(points: FloatArray, corners: FloatArray, sizes: FloatArray) -> FloatArray:

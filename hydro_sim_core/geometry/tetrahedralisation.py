@@ -59,11 +59,14 @@ PASSES = 25
 #: Measured numbers of elements of fTetWild per cubic edge length of volume and per squared edge length of surface.
 _ELEMENTS_PER_VOLUME, _ELEMENTS_PER_AREA = 9.0, 7.0
 
-#: Default time limit for all tries together, s: enough for half a million elements.
+#: Default limit of processor time for all tries together, s: enough for half a million elements.
 TIME_LIMIT = 600.0
 
-#: Time limit of a try, s: constant part, and time per expected element, sixteen times the measured one.
+#: Processor time of a try, s: constant part, and time per expected element, sixteen times the measured one.
 _TIME_A_TRY, _TIME_PER_ELEMENT = 30.0, 8e-3
+
+#: A mesher that has had no processor so many times in a row, a second each, waits for what does not come.
+_MOST_IDLE = 30
 
 #: Time between two lines about a mesh in work where only lines are shown, s.
 _LINE_PERIOD = 60.0
@@ -122,8 +125,8 @@ def tetrahedralise(
         resolution: Target edge length, m. None takes a third of the body's mean thickness, between 1/100 and 1/20 of
             its bounding box's diagonal. At most 1/5 of the diagonal is used.
         core: Rigid mesh inside the surface, whose surface is resolved by faces of the tetrahedra.
-        time_limit: Time limit of meshing, s; small bodies get less. Half of it is reserved for a second try if the
-            first one fails.
+        time_limit: Limit of the mesher's processor time, s; small bodies get less. Half of it is reserved for a second
+            try if the first one fails.
         source: Name used in error messages.
         progress: Called with the current stage.
 
@@ -147,7 +150,10 @@ def tetrahedralise(
     found = load_arrays(points, corners, options, check_solid)
     if found is None:
         limit = _time_of_a_try(expected, time_limit)
-        _tell(f"filling it with about {expected:.0f} tetrahedra, which may take {2.0 * limit:.0f} s", report)
+        _tell(
+            f"filling it with about {expected:.0f} tetrahedra, which may take {2.0 * limit:.0f} s of the processor",
+            report,
+        )
         found = _finished(
             _run(source, points, corners, edge_length, surface, expected, limit, report), surface, edge_length
         )
@@ -232,7 +238,8 @@ def _run(
             outcome = f"the mesher could not run: {error.strerror}"
         if outcome is None:
             problem = (
-                f"no mesh after {limit:.0f} s, at {edge_length:.2g} m and about {expected:.0f} tetrahedra"
+                f"no mesh after {limit:.0f} s of the processor, at {edge_length:.2g} m and about {expected:.0f} "
+                "tetrahedra"
             )
             mend = (
                 "give a coarser resolution, declare_convex, or mesh it once at the same resolution with hydro-sim mesh "
@@ -255,7 +262,7 @@ def _envelope(surface: Surface, edge_length: float) -> float:
 
 
 def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str, np.ndarray] | str | None:
-    """Run the mesher's process; returns its arrays, a description of the failure, or None after the time limit.
+    """Run the mesher's process; returns its arrays, a description of the failure, or None after its processor time.
 
     The process ends with this call, even if the call ends by Ctrl-C.
     """
@@ -285,8 +292,8 @@ def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str,
         finally:
             process.kill()
             process.wait()
-        if status is None:
-            return None
+        if status is None or isinstance(status, str):
+            return status
         if status != 0 or not os.fstat(target.fileno()).st_size:
             log.seek(0)
             last = log.read().decode(errors="replace").strip().splitlines()[-1:]
@@ -296,18 +303,37 @@ def _mesher(job: dict[str, object], limit: float, report: Progress) -> dict[str,
             return dict(arrays)
 
 
-def _wait(process: subprocess.Popen[bytes], limit: float, report: Progress) -> int | None:
-    start = told = time.monotonic()
-    while (elapsed := time.monotonic() - start) < limit:
+def _wait(process: subprocess.Popen[bytes], limit: float, report: Progress) -> int | str | None:
+    """Status of the mesher at its end; a description of why it is given up, or None after its processor time (s).
+
+    Time by the clock would not do: on a busy machine a body would get another mesh, of the second try, or none.
+    """
+    began = told = time.monotonic()
+    taken, idle = 0.0, 0
+    while taken < limit:
         try:
             return process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
-            what = f"filling it for {elapsed:.0f} s of at most {limit:.0f} s"
-            report(what)
-            if time.monotonic() - told >= _LINE_PERIOD:
-                told = time.monotonic()
-                tell_detail(what)
+            before, taken = taken, _processor_time(process.pid, began)
+        idle = 0 if taken > before else idle + 1
+        if idle >= _MOST_IDLE:
+            return f"the mesher has done nothing for {idle} s"
+        what = f"filling it for {taken:.0f} s of at most {limit:.0f} s of the processor"
+        report(what)
+        if time.monotonic() - told >= _LINE_PERIOD:
+            told = time.monotonic()
+            tell_detail(what)
     return None
+
+
+def _processor_time(process: int, began: float) -> float:
+    """Processor time that a process has had, s; where the system does not tell it, time since it began (monotonic)."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as file:
+            after_name = file.read().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic() - began
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _tell(what: str, report: Progress) -> None:

@@ -15,22 +15,17 @@ from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.margins import Margin
 from hydro_sim_core.geometry.prisms import split_prisms
 from hydro_sim_core.geometry.solids import pressurised
-from hydro_sim_core.geometry.turned_surfaces import nut_walls
+from hydro_sim_core.geometry.turned_surfaces import MetricThread, nut_walls
 
 
 def compliant_nut(
-    diameter: float,
-    pitch: float,
+    thread: MetricThread,
     height: float,
     width: float,
     *,
     modulus: float,
     depth: float | None = None,
     margin: Margin = 0.0,
-    clearance: float = 0.0,
-    chamfer: float = 0.0,
-    segments: int = 48,
-    flank_rows: int = 1,
 ) -> Geometry:
     """Make the compliant volume that ``metric_nut`` bounds, with the same arguments.
 
@@ -39,27 +34,20 @@ def compliant_nut(
     or half the height, it is less in proportion, and from the middle layer it falls to 0 on the hexagon.
 
     Args:
-        diameter: Major diameter D, m.
-        pitch: Pitch P, m.
+        thread: Its thread.
         height: m; a multiple of P / 16 leaves no slivers.
         width: Across the flats, m; two of the corners are on the x axis.
         modulus: Hydroelastic modulus E, Pa.
         depth: Of the middle layer behind the thread, along the radius, m; None takes P / 2.
         margin: Thickness of the margin layer, m, or a rule for it, as for ``pressurised``.
-        clearance: See ``metric_nut``, as the following.
-        chamfer: m.
-        segments: Segments a turn, a multiple of 48.
-        flank_rows: Rows of quadrilaterals on each flank.
 
     Raises:
         InputError: A number is out of range, or the middle layer is not inside the hexagon.
     """
     source = "compliant_nut"
     modulus = positive(source, "modulus", modulus)
-    wall, hexagon = nut_walls(
-        source, diameter, pitch, height, width, clearance, chamfer, segments, flank_rows
-    )
-    depth = positive(source, "depth", 0.5 * pitch if depth is None else depth)
+    wall, hexagon = nut_walls(source, thread, height, width)
+    depth = positive(source, "depth", 0.5 * thread.pitch if depth is None else depth)
     outside, middle = hexagon[wall.columns], wall.radii + depth
     # Chords of the middle layer are within its circle, and those of the hexagon are the hexagon.
     least = float((outside - wall.radii).min())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,35 +99,45 @@ def _fault_of_profile(points: FloatArray, on_axis: np.ndarray) -> str:
     return ""
 
 
-def metric_bolt(
-    diameter: float,
-    pitch: float,
-    length: float,
-    *,
-    clearance: float = 0.0,
-    chamfer: float = 0.0,
-    segments: int = 48,
-    flank_rows: int = 1,
-) -> Surface:
-    """A rod with a metric thread (the basic profile of ISO 68-1), from z = 0 to its length, right-handed.
+@dataclass(frozen=True)
+class MetricThread:
+    """A right-handed metric thread with the basic profile of ISO 68-1, of a bolt or a nut, and how it is meshed.
 
-    Args:
+    The parts that have it check its numbers.
+
+    Attributes:
         diameter: Major diameter D, m.
         pitch: Pitch P, m.
-        length: Of the rod, m; a multiple of P / 16 leaves no slivers.
-        clearance: How much closer to the axis all of the profile is, m: the radial gap to a nut without one.
-        chamfer: How much thinner both ends are, m, from where the rod widens at 45 degrees.
-        segments: Segments a turn, a multiple of 16, such that edges of the thread meet the ends at vertices.
+        clearance: How far all of the profile is moved away from a partner without one, m: the radial gap to that; of a
+            bolt towards the axis, of a nut away from it.
+        chamfer: How much thinner both ends of a bolt are, and how much wider than the crest both ends of a nut's bore,
+            m, from where the part widens, or the bore narrows, at 45 degrees.
+        segments: Segments a turn, a multiple of 16, such that edges of the thread meet the ends at vertices; of a nut
+            one of 48, such that its corners do.
         flank_rows: Rows of quadrilaterals on each flank.
+    """
+
+    diameter: float
+    pitch: float
+    clearance: float = 0.0
+    chamfer: float = 0.0
+    segments: int = 48
+    flank_rows: int = 1
+
+
+def metric_bolt(thread: MetricThread, length: float) -> Surface:
+    """A rod with a thread, from z = 0 to its length.
+
+    Args:
+        thread: Its thread.
+        length: Of the rod, m; a multiple of P / 16 leaves no slivers.
 
     Raises:
         InputError: A number is out of range.
     """
     source = "metric_bolt"
-    wall = _thread(
-        source, diameter, pitch, length, -_share(source, "clearance", clearance, pitch), segments, flank_rows
-    )
-    cone = 0.5 * diameter - _share(source, "chamfer", chamfer, diameter) + wall.from_end
+    wall = _wall(source, thread, length, inwards=True)
+    cone = 0.5 * thread.diameter - _share(source, "chamfer", thread.chamfer, thread.diameter) + wall.from_end
     wall = wall.with_radii(np.minimum(wall.radii, cone))
     low, high = len(wall.radii), len(wall.radii) + 1
     ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, length]])
@@ -134,59 +145,32 @@ def metric_bolt(
     return _checked(source, np.vstack([wall.vertices, ends]), np.vstack([wall.triangles, *caps]))
 
 
-def metric_nut(
-    diameter: float,
-    pitch: float,
-    height: float,
-    width: float,
-    *,
-    clearance: float = 0.0,
-    chamfer: float = 0.0,
-    segments: int = 48,
-    flank_rows: int = 1,
-) -> Surface:
-    """A hexagonal nut with a metric thread (ISO 68-1), from z = 0 to its height, right-handed.
+def metric_nut(thread: MetricThread, height: float, width: float) -> Surface:
+    """A hexagonal nut, from z = 0 to its height.
 
     Args:
-        diameter: Major diameter D, m.
-        pitch: Pitch P, m.
+        thread: Its thread.
         height: m; a multiple of P / 16 leaves no slivers.
         width: Across the flats, m; two of the corners are on the x axis.
-        clearance: How much further from the axis all of the thread is, m.
-        chamfer: How much wider than D / 2 minus the depth of the thread both ends are, m, from where the bore narrows
-            at 45 degrees.
-        segments: Segments a turn, a multiple of 48, such that corners and edges of the thread are at vertices.
-        flank_rows: Rows of quadrilaterals on each flank.
 
     Raises:
         InputError: A number is out of range.
     """
-    wall, outside = nut_walls(
-        "metric_nut", diameter, pitch, height, width, clearance, chamfer, segments, flank_rows
-    )
-    below = len(wall.radii) + np.arange(segments)
-    rings = [_around(outside, np.full(segments, z)) for z in (0.0, height)]
+    source = "metric_nut"
+    wall, outside = nut_walls(source, thread, height, width)
+    below = len(wall.radii) + np.arange(wall.segments)
+    rings = [_around(outside, np.full(wall.segments, z)) for z in (0.0, height)]
     # The bore is seen from the axis: its triangles turn the other way.
     triangles = [
         wall.triangles[:, ::-1],
         _strip(wall.lower, below),
-        _strip(below, below + segments),
-        _strip(below + segments, wall.upper),
+        _strip(below, below + wall.segments),
+        _strip(below + wall.segments, wall.upper),
     ]
-    return _checked("metric_nut", np.vstack([wall.vertices, *rings]), np.vstack(triangles))
+    return _checked(source, np.vstack([wall.vertices, *rings]), np.vstack(triangles))
 
 
-def nut_walls(
-    source: str,
-    diameter: float,
-    pitch: float,
-    height: float,
-    width: float,
-    clearance: float,
-    chamfer: float,
-    segments: int,
-    flank_rows: int,
-) -> tuple[Wall, FloatArray]:
+def nut_walls(source: str, thread: MetricThread, height: float, width: float) -> tuple[Wall, FloatArray]:
     """The thread of a nut, and radii (segments,) of its hexagon at the angles of the thread's columns, m.
 
     Arguments as for ``metric_nut``; ``source`` is the name used in error messages.
@@ -195,15 +179,16 @@ def nut_walls(
         InputError: A number is out of range.
     """
     height, width = positive(source, "height", height), positive(source, "width", width)
-    wall = _thread(
-        source, diameter, pitch, height, _share(source, "clearance", clearance, pitch), segments, flank_rows
+    wall = _wall(source, thread, height, inwards=False)
+    cone = (
+        float(wall.radii.min()) + _share(source, "chamfer", thread.chamfer, thread.diameter) - wall.from_end
     )
-    cone = float(wall.radii.min()) + _share(source, "chamfer", chamfer, diameter) - wall.from_end
     wall = wall.with_radii(np.maximum(wall.radii, cone))
     if width <= 2.0 * wall.radii.max():
         raise InputError(
             source, "width", f"of {width:g} m is less than its thread", "give the width across flats"
         )
+    segments = wall.segments
     if segments % 6:
         raise InputError(source, "segments", f"are {segments}: none at some corner", "give a multiple of 48")
     sixth = math.pi / 3.0
@@ -254,13 +239,13 @@ class Wall(NamedTuple):
         return self._replace(radii=radii)
 
 
-def _thread(
-    source: str, diameter: float, pitch: float, length: float, gap: float, segments: int, flank_rows: int
-) -> Wall:
+def _wall(source: str, thread: MetricThread, length: float, *, inwards: bool) -> Wall:
     """A thread, cut off flat at both ends: rows of vertices rise by the pitch in a turn, then go on in the next."""
-    diameter, pitch = positive(source, "diameter", diameter), positive(source, "pitch", pitch)
+    diameter, pitch = positive(source, "diameter", thread.diameter), positive(source, "pitch", thread.pitch)
+    clearance = _share(source, "clearance", thread.clearance, pitch)
+    flank_rows = thread.flank_rows
     length = positive(source, "length", length)
-    segments = _segments(source, segments)
+    segments = _segments(source, thread.segments)
     if segments % 16:
         problem = f"are {segments}, which the edges of a thread do not divide"
         raise InputError(source, "segments", problem, "give a multiple of 16")
@@ -278,6 +263,7 @@ def _thread(
     first = np.count_nonzero(z <= near, axis=1) - 1
     last = z.shape[1] - np.count_nonzero(z >= length - near, axis=1)
     z = np.clip(np.where(np.abs(z) <= near, 0.0, z), 0.0, length)
+    gap = -clearance if inwards else clearance
     r = np.interp(z - rise[:, None], of_profile, radii, period=pitch) + gap
     numbers = np.arange(z.shape[1])
     vertex = np.clip(numbers, first[:, None], last[:, None]) + z.shape[1] * np.arange(segments)[:, None]

@@ -67,7 +67,7 @@ class Chopsticks(ToolArm):
     def start(self, measured: Measurement) -> None:
         """Begin where the robot stands."""
         super().start(measured)
-        self.opening = self._measured_opening
+        self.opening = self.kept_opening
 
     def grip_on(self, held: str) -> float:
         """Force with which the looser of the sticks presses on a link, N."""
@@ -77,14 +77,14 @@ class Chopsticks(ToolArm):
     def commands(self) -> dict[str, JointCommand]:
         """Commands of the coming period."""
         commands = super().commands()
-        # Sticks with nothing between them press each other's tips in.
-        opening = self.opening if self.squeeze is None else max(self._measured_opening, 0.0)
+        opening = self.opening if self.squeeze is None else self.kept_opening
         commands[JOINT] = JointCommand(opening, 0.0, -REACH * (self.squeeze or 0.0))
         return commands
 
     @property
-    def _measured_opening(self) -> float:
-        return float(self.measured.positions[JOINT])
+    def kept_opening(self) -> float:
+        """Angle of the moving stick (rad) that leaves it where it is."""
+        return self.within_limits(JOINT, self.measured.positions[JOINT])
 
 
 class ChopsticksTask:
@@ -156,7 +156,7 @@ class ChopsticksTask:
         """Open the sticks, and leave upwards."""
         robot = self.robot
         robot.phase = f"let go of the {morsel}"
-        robot.squeeze, robot.opening = None, max(robot.measured.positions[JOINT], 0.0)
+        robot.squeeze, robot.opening = None, robot.kept_opening
         yield from self._open(MORSELS[morsel][0] + 2.0 * ROOM)
         yield from wait(robot, 0.2)
         yield from move_to(robot, self._model, pose([0.0, 0.0, HIGH - LOW]) @ robot.X_WT)

@@ -84,6 +84,7 @@ class ToolArm:
         self.flange, self.period = flange, period
         self.X_PT: Array = np.eye(4)
         self.phase = "begin"
+        self._limits = dict(zip(model.joint_names, zip(*model.joint_limits(), strict=True), strict=True))
         self._v = np.zeros(len(self.arm.names))
         self._efforts = np.zeros(len(self.arm.names))
         self._moves = False
@@ -91,9 +92,17 @@ class ToolArm:
     def start(self, measured: Measurement) -> None:
         """Begin where the robot stands."""
         self.measured = measured
-        self.q = self.measured_q
+        self.q = np.array([self.within_limits(name, measured.positions[name]) for name in self.arm.names])
 
     # --- what is known
+
+    def within_limits(self, joint: str, position: float) -> float:
+        """The position (rad or m) nearest to a measured one that a joint can be commanded to.
+
+        Limits are elastic: what presses on a joint may hold it a little beyond one, where no command may lead it.
+        """
+        lower, upper = self._limits[joint]
+        return float(min(max(position, lower), upper))
 
     @property
     def measured_q(self) -> Array:
@@ -170,7 +179,7 @@ class Robot(ToolArm):
     def start(self, measured: Measurement) -> None:
         """Begin where the robot stands."""
         super().start(measured)
-        self.opening = self.measured_opening
+        self.opening = self.kept_opening
 
     # --- what is known
 
@@ -179,6 +188,14 @@ class Robot(ToolArm):
         """Mean distance of the fingers from the middle, m."""
         fingers = zip(self.gripper.joints, self.gripper.sides, strict=True)
         return float(np.mean([side * self.measured.positions[name] for name, side in fingers]))
+
+    @property
+    def kept_opening(self) -> float:
+        """Distance of each finger from the middle (m) that leaves it where it is: as measured, within both limits."""
+        opening = self.measured_opening
+        for name, side in zip(self.gripper.joints, self.gripper.sides, strict=True):
+            opening = side * self.within_limits(name, side * opening)
+        return opening
 
     def forces_of(self, held: str) -> Array:
         """(2, 3) contact force of a link on each finger, in the axes of the palm, N."""
@@ -206,7 +223,7 @@ class Robot(ToolArm):
     def commands(self) -> dict[str, JointCommand]:
         """Commands of the coming period; the arm stands still unless it was told to go."""
         commands = super().commands()
-        opening = self.opening if self.squeeze is None else self.measured_opening
+        opening = self.opening if self.squeeze is None else self.kept_opening
         for name, side in zip(self.gripper.joints, self.gripper.sides, strict=True):
             commands[name] = JointCommand(side * opening, 0.0, -side * (self.squeeze or 0.0))
         return commands

@@ -149,7 +149,7 @@ def let_go(robot: Robot, opening: float, speed: float = CLOSING_SPEED) -> Script
         opening: Distance of each finger from the middle at the end, m.
         speed: Of each finger, m/s.
     """
-    robot.opening, robot.squeeze = robot.measured_opening, None
+    robot.opening, robot.squeeze = robot.kept_opening, None
     while robot.opening < opening:
         robot.opening = min(robot.opening + speed * robot.period, opening)
         robot.measured = yield robot.commands()

@@ -12,6 +12,8 @@ from hydro_sim_core import geometry as hs
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeSpec
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.geometry import shapes, write_surface
+from hydro_sim_core.geometry.simplices import enclosed_volume
 from support.geometry.fields import assert_valid_field
 from support.geometry.grids import cube_grid
 
@@ -88,6 +90,32 @@ def test_compliant_surface_that_is_not_convex_is_filled(files):
     bare = hs.make_geometry(shape(files / "ring.obj"), replace(COMPLIANT, margin=0.0))
     assert bare.volume() == pytest.approx(ring.volume, rel=5e-3)
     assert solid.volume() - bare.volume() == pytest.approx(1e-4 * ring.area, rel=0.02)
+
+
+def peg_of_six_decimals():
+    """A peg of 4 mm whose vertices are off by up to half a micrometre, in rows on its side: dented all over."""
+    profile = [(0.0, 0.0), *((2e-3, z) for z in np.linspace(0.0, 0.03, 9)), (0.0, 0.03)]
+    made = hs.revolve(profile, 300)
+    return made.vertices.round(6), made.triangles
+
+
+def test_a_convex_surface_of_few_decimals_is_coned_as_well(tmp_path, monkeypatch):
+    """Pegs of IndustReal took minutes to fill for dents of half a micrometre."""
+    monkeypatch.setattr(shapes, "compliant_solid", lambda *_, **__: pytest.fail("it is filled"))
+    vertices, triangles = peg_of_six_decimals()
+    write_surface(hs.Surface(vertices, triangles), tmp_path / "peg.obj")
+    assert not shapes.is_convex(vertices, triangles)
+    peg = hs.make_geometry(shape(tmp_path / "peg.obj"), replace(COMPLIANT, margin=0.0))
+    assert peg.volume() == pytest.approx(enclosed_volume(vertices, triangles), rel=1e-4)
+
+
+def test_a_dent_deeper_than_the_last_decimal_is_one():
+    """A dimple of 5 micrometres in a peg of 30 mm has as small a share of its volume as its rounding."""
+    vertices, triangles = peg_of_six_decimals()
+    assert shapes.is_convex(vertices, triangles, rounded=True)
+    row = int(np.argmin(np.linalg.norm(vertices - [2e-3, 0.0, 0.015], axis=1)))
+    vertices[row, 0] -= 5e-6
+    assert not shapes.is_convex(vertices, triangles, rounded=True)
 
 
 def test_chosen_field_fills_a_convex_surface_as_well(files):

@@ -258,7 +258,8 @@ def test_sheet_that_no_mesh_can_fill_is_refused_at_once():
 
 
 STAND_INS = {
-    "hangs": "import time; time.sleep(600)",
+    "hangs": "while True: pass",
+    "waits": "import time; time.sleep(600)",
     "crashes": "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
     "complains": "raise RuntimeError('no luck today')",
     "writes nothing": "",
@@ -272,14 +273,30 @@ def test_mesher_that_fails_is_one_error(empty_cache, tmp_path, monkeypatch, fail
     monkeypatch.setattr(tetwild_process, "__file__", str(program))
     monkeypatch.setattr(tetrahedralisation, "_TIME_A_TRY", 0.5)
     monkeypatch.setattr(tetrahedralisation, "_TIME_PER_ELEMENT", 0.0)
+    monkeypatch.setattr(tetrahedralisation, "_MOST_IDLE", 2)
     start = time.monotonic()
     with pytest.raises(InputError, match="could not be filled with tetrahedra") as caught:
         coarse_ball()
-    assert time.monotonic() - start < 300.0  # half of what the one that hangs would take
+    assert time.monotonic() - start < 300.0  # half of what the one that waits would take
     assert "\n" not in str(caught.value)
-    words = {"hangs": "no mesh after", "complains": "no luck today"}.get(failure, "failed")
+    told = {
+        "hangs": "no mesh after 0 s of the processor",
+        "waits": "has done nothing for 2 s",
+        "complains": "no luck today",
+    }
+    words = told.get(failure, "failed")
     assert words in str(caught.value)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_mesher_that_a_busy_machine_keeps_waiting_goes_on(empty_cache, tmp_path, monkeypatch):
+    """Its own time counts: by the clock a body would get another mesh, of a second try, or none."""
+    (tmp_path / "mesher.py").write_text("import time; time.sleep(2.5); raise RuntimeError('it is through')")
+    monkeypatch.setattr(tetwild_process, "__file__", str(tmp_path / "mesher.py"))
+    monkeypatch.setattr(tetrahedralisation, "_TIME_A_TRY", 1.0)
+    monkeypatch.setattr(tetrahedralisation, "_TIME_PER_ELEMENT", 0.0)
+    with pytest.raises(InputError, match="it is through"):
+        coarse_ball()
 
 
 def test_no_mesh_may_take_longer_than_the_limit():
@@ -309,7 +326,7 @@ def test_a_mesh_that_takes_too_long_names_file_element_and_mend(empty_cache, tmp
     assert caught.value.source == str(tmp_path / "ring.urdf")
     assert "link 'rim', <collision>" in caught.value.element
     assert "ring.stl" in caught.value.problem
-    assert "no mesh after 0 s, at 0.02 m and about" in caught.value.problem
+    assert "no mesh after 0 s of the processor, at 0.02 m and about" in caught.value.problem
     assert caught.value.mend.startswith("give a coarser resolution, declare_convex, or mesh it once")
 
 
@@ -417,7 +434,9 @@ def test_long_meshing_tells_a_log_how_long(empty_cache, tmp_path, monkeypatch):
         with pytest.raises(InputError):
             coarse_ball()
     details = [work.detail for work in told if work is not None]
-    assert any(re.fullmatch(r"filling it for \d s of at most 2 s", detail) for detail in details)
+    assert any(
+        re.fullmatch(r"filling it for \d s of at most 2 s of the processor", detail) for detail in details
+    )
     assert any(
         detail.startswith("filling it once more, in a wider envelope: no mesh after") for detail in details
     )

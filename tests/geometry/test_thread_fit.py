@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hydro_sim_core.description.poses import pose
-from hydro_sim_core.geometry import metric_bolt, metric_nut
+from hydro_sim_core.geometry import MetricThread, metric_bolt, metric_nut
 from hydro_sim_core.geometry.distance import distance_to_surface, winding_numbers
 from hydro_sim_core.geometry.thread_fit import ThreadFit
 from hydro_sim_core.geometry.turned_surfaces import nut_walls
@@ -44,7 +44,7 @@ def test_nothing_is_known_of_a_nut_that_is_not_on_its_bolt():
 
 def test_sides_of_the_nut_are_those_of_its_mesh():
     """The middles of edges in half planes through the axis, chamfers and ends with them, are neither in nor out."""
-    wall, _ = nut_walls("nut", 16e-3, PITCH, 13e-3, 24e-3, 0.0, 1.2e-3, 48, 1)
+    wall, _ = nut_walls("nut", MetricThread(16e-3, PITCH, chamfer=1.2e-3), 13e-3, 24e-3)
     columns, corners = wall.columns[wall.triangles], wall.vertices[wall.triangles]
     middles = np.vstack(
         [
@@ -58,14 +58,14 @@ def test_sides_of_the_nut_are_those_of_its_mesh():
 
 
 def test_points_of_the_bolt_are_on_its_mesh():
-    bolt = metric_bolt(16e-3, PITCH, 30e-3, clearance=GAP, chamfer=1.2e-3)
+    bolt = metric_bolt(MetricThread(16e-3, PITCH, GAP, chamfer=1.2e-3), 30e-3)
     assert distance_to_surface(FIT._on_bolt[::25], *bolt).max() < 1e-12
 
 
 def test_depths_are_distances_to_a_fine_mesh():
     """Of points up to 60 micrometres in it or out of it, where a bolt can be: below the roots of the nut."""
     rng = np.random.default_rng(0)
-    nut = metric_nut(16e-3, PITCH, 6e-3, 24e-3, chamfer=1.2e-3, segments=192)
+    nut = metric_nut(MetricThread(16e-3, PITCH, chamfer=1.2e-3, segments=192), 6e-3, 24e-3)
     fit = ThreadFit(16e-3, PITCH, 30e-3, 6e-3, GAP, 1.2e-3)
     x, y, z = rng.uniform([-8e-3, -8e-3, 0.1e-3], [8e-3, 8e-3, 5.9e-3], (4000, 3)).T
     depth = fit._depth(np.hypot(x, y), np.arctan2(y, x), z)

@@ -1,6 +1,7 @@
 """Compliant nuts fill what ``metric_nut`` bounds, have the field they promise, and press as the closed form says."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hydro_sim_core import SceneBuilder, World
 from hydro_sim_core.contact import compute_patch
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import (
+    MetricThread,
     compliant_nut,
     metric_bolt,
     metric_nut,
@@ -25,40 +27,36 @@ from hydro_sim_core.geometry.turned_surfaces import nut_walls
 D, P, WIDTH = 16e-3, 2e-3, 24e-3
 MINOR = D / 2 - 0.625 * math.sqrt(3.0) / 2.0 * P
 E, DEPTH = 1e9, 0.5 * P
-M16 = {"chamfer": 1.2e-3}
+PLAIN, M16 = MetricThread(D, P), MetricThread(D, P, chamfer=1.2e-3)
 #: Nuts of many kinds: whole, chamfered, in between two sections of the thread, fine, coarse, thin.
 KINDS = [
-    ((D, P, 13e-3, WIDTH), {}),
-    ((D, P, 13e-3, WIDTH), M16),
-    ((D, P, 12.3e-3, WIDTH), {"clearance": 1e-4, "segments": 96}),
-    ((8e-3, 1.25e-3, 5e-3, 13e-3), {"flank_rows": 3}),
-    ((0.1, 0.02, 0.03, 0.15), {"depth": 0.02}),
-    ((D, P, P, WIDTH), {}),
+    (PLAIN, 13e-3, WIDTH, None),
+    (M16, 13e-3, WIDTH, None),
+    (MetricThread(D, P, clearance=1e-4, segments=96), 12.3e-3, WIDTH, None),
+    (MetricThread(8e-3, 1.25e-3, flank_rows=3), 5e-3, 13e-3, None),
+    (MetricThread(0.1, 0.02), 0.03, 0.15, 0.02),
+    (PLAIN, P, WIDTH, None),
 ]
 
 
 @pytest.fixture(scope="module")
 def nut():
-    return compliant_nut(D, P, 13e-3, WIDTH, modulus=E, **M16)
-
-
-def bounding(sizes, options):
-    return metric_nut(*sizes, **{key: value for key, value in options.items() if key != "depth"})
+    return compliant_nut(M16, 13e-3, WIDTH, modulus=E)
 
 
 # --- the mesh
 
 
-@pytest.mark.parametrize(("sizes", "options"), KINDS)
-def test_it_fills_its_surface_once(sizes, options):
+@pytest.mark.parametrize(("thread", "height", "width", "depth"), KINDS)
+def test_it_fills_its_surface_once(thread, height, width, depth):
     """Volumes that are all positive add up to the enclosed one only if nothing is missing, twice or inside out."""
-    made = compliant_nut(*sizes, modulus=E, **options)
+    made = compliant_nut(thread, height, width, modulus=E, depth=depth)
     assert tetrahedron_volumes(made.vertices, made.elements).min() > 0.0
-    assert made.volume() == pytest.approx(enclosed_volume(*bounding(sizes, options)), rel=1e-12)
+    assert made.volume() == pytest.approx(enclosed_volume(*metric_nut(thread, height, width)), rel=1e-12)
 
 
 def test_no_tetrahedron_is_made_inside_out():
-    wall, hexagon = nut_walls("nut", D, P, 13e-3, WIDTH, 0.0, 1.2e-3, 48, 1)
+    wall, hexagon = nut_walls("nut", M16, 13e-3, WIDTH)
     radii = (wall.radii, wall.radii + DEPTH, hexagon[wall.columns])
     vertices = np.vstack([wall.at_radii(r) for r in radii])
     made = _two_layers(wall.triangles, np.minimum(wall.from_end, DEPTH))
@@ -69,30 +67,33 @@ def test_the_volume_goes_to_the_closed_form():
     length = 13e-3
     square = (2 * (D / 2) ** 2 + 4 * MINOR**2 + 10 * ((D / 2) ** 2 + D / 2 * MINOR + MINOR**2) / 3.0) / 16.0
     exact = math.sqrt(3.0) / 2.0 * WIDTH**2 * length - math.pi * square * length
-    off = [compliant_nut(D, P, length, WIDTH, modulus=E, segments=n).volume() / exact - 1.0 for n in (48, 96)]
+    off = [
+        compliant_nut(replace(PLAIN, segments=n), length, WIDTH, modulus=E).volume() / exact - 1.0
+        for n in (48, 96)
+    ]
     assert off[0] / off[1] > 3.8
     assert abs(off[1]) < 1e-3
 
 
-@pytest.mark.parametrize(("sizes", "options"), KINDS)
-def test_its_surface_is_that_of_the_nut(sizes, options):
+@pytest.mark.parametrize(("thread", "height", "width", "depth"), KINDS)
+def test_its_surface_is_that_of_the_nut(thread, height, width, depth):
     """Watertight, with one hole, the same triangles on the thread, and no vertex anywhere else."""
-    made, surface = compliant_nut(*sizes, modulus=E, **options), bounding(sizes, options)
+    made = compliant_nut(thread, height, width, modulus=E, depth=depth)
+    surface = metric_nut(thread, height, width)
     skin = trimesh.Trimesh(made.vertices, made.surface_triangles(), process=False)
     skin.remove_unreferenced_vertices()
     assert skin.is_watertight
     assert skin.is_winding_consistent
     assert skin.euler_number == 0
-    others = {"clearance": 0.0, "chamfer": 0.0, "segments": 48, "flank_rows": 1}
-    wall, _ = nut_walls("nut", *sizes, **others | {k: v for k, v in options.items() if k in others})
-    thread = {tuple(sorted(row)) for row in wall.triangles.tolist()}
-    assert thread <= {tuple(sorted(row)) for row in made.surface_triangles().tolist()}
+    wall, _ = nut_walls("nut", thread, height, width)
+    bore = {tuple(sorted(row)) for row in wall.triangles.tolist()}
+    assert bore <= {tuple(sorted(row)) for row in made.surface_triangles().tolist()}
     np.testing.assert_allclose(made.vertices[: len(wall.radii)], surface.vertices[: len(wall.radii)], atol=0)
     # All others are on the ends or on the hexagon.
     others = made.vertices[np.setdiff1d(made.surface_triangles(), np.arange(len(wall.radii)))]
-    x, y, _ = others[(others[:, 2] > 1e-12) & (others[:, 2] < sizes[2] - 1e-12)].T
+    x, y, _ = others[(others[:, 2] > 1e-12) & (others[:, 2] < height - 1e-12)].T
     apothems = [x * math.cos(a) + y * math.sin(a) for a in math.pi / 6.0 + math.pi / 3.0 * np.arange(6)]
-    np.testing.assert_allclose(np.max(apothems, axis=0), 0.5 * sizes[3], rtol=1e-12)
+    np.testing.assert_allclose(np.max(apothems, axis=0), 0.5 * width, rtol=1e-12)
 
 
 def test_an_m16_nut_has_no_slivers(nut):
@@ -118,7 +119,7 @@ def test_the_pressure_is_zero_on_the_surface_and_positive_inside(nut):
 
 
 def test_it_rises_by_the_depth_across_crests_and_half_of_it_across_flanks():
-    made = compliant_nut(D, P, 5 * P, WIDTH, modulus=E, segments=192)
+    made = compliant_nut(replace(PLAIN, segments=192), 5 * P, WIDTH, modulus=E)
     on_thread = np.arange(len(made.vertices)) < len(made.vertices) / 3
     # Tetrahedra with a side on the thread, far from the ends.
     from_end = np.minimum(made.vertices[:, 2], 5 * P - made.vertices[:, 2])
@@ -133,7 +134,7 @@ def test_it_rises_by_the_depth_across_crests_and_half_of_it_across_flanks():
 @pytest.mark.parametrize("height", [13e-3, 1e-3])
 def test_it_falls_to_the_ends_in_proportion(height):
     """Within the depth, or half the height of a nut that is thinner than two depths."""
-    made = compliant_nut(D, P, height, WIDTH, modulus=E)
+    made = compliant_nut(PLAIN, height, WIDTH, modulus=E)
     inside = made.pressure > 0.0
     z = made.vertices[inside, 2]
     share = np.minimum(np.minimum(z, height - z) / min(DEPTH, height / 2), 1.0)
@@ -141,7 +142,7 @@ def test_it_falls_to_the_ends_in_proportion(height):
 
 
 def test_a_margin_continues_it_outside(nut):
-    wide = compliant_nut(D, P, 13e-3, WIDTH, modulus=E, margin=1e-5, **M16)
+    wide = compliant_nut(M16, 13e-3, WIDTH, modulus=E, margin=1e-5)
     assert wide.margin == 1e-5
     np.testing.assert_array_equal(wide.elements[: len(nut.elements)], nut.elements)
     below = wide.pressure[len(nut.vertices) :]
@@ -153,8 +154,9 @@ def test_a_margin_continues_it_outside(nut):
 
 def pressed(segments, turns, drop, clearance=1e-4, turned=0.0):
     """The patch of a nut that stands lower on a rigid bolt than it may."""
-    made = compliant_nut(D, P, turns * P, WIDTH, modulus=E, segments=segments)
-    bolt = rigid_mesh(*metric_bolt(D, P, (turns + 4) * P, clearance=clearance, segments=segments))
+    thread = replace(PLAIN, segments=segments)
+    made = compliant_nut(thread, turns * P, WIDTH, modulus=E)
+    bolt = rigid_mesh(*metric_bolt(replace(thread, clearance=clearance), (turns + 4) * P))
     X_WN = np.eye(4)
     X_WN[:2, :2] = [[math.cos(turned), -math.sin(turned)], [math.sin(turned), math.cos(turned)]]
     X_WN[2, 3] = (2.0 + turned / (2.0 * math.pi)) * P - drop
@@ -202,7 +204,7 @@ def test_between_two_columns_chords_make_it_press_otherwise_by_little():
 
 def test_a_file_holds_it_and_a_scene_takes_it(tmp_path, nut):
     write_vtk(nut, tmp_path / "nut.vtk")
-    write_surface(metric_bolt(D, P, 20e-3), tmp_path / "bolt.obj")
+    write_surface(metric_bolt(PLAIN, 20e-3), tmp_path / "bolt.obj")
     stiffer = tetrahedral_mesh(tmp_path / "nut.vtk", modulus=3.0 * E)
     np.testing.assert_array_equal(stiffer.elements, nut.elements)
     np.testing.assert_allclose(stiffer.pressure, 3.0 * nut.pressure, rtol=1e-15)
@@ -235,7 +237,9 @@ def test_a_file_holds_it_and_a_scene_takes_it(tmp_path, nut):
     ],
 )
 def test_what_is_none_is_told(values, told):
-    sizes = {"diameter": D, "pitch": P, "height": 13e-3, "width": WIDTH, "modulus": E}
+    of_thread = {key: value for key, value in values.items() if key in PLAIN.__dataclass_fields__}
+    sizes = {"height": 13e-3, "width": WIDTH, "modulus": E}
+    sizes |= {key: value for key, value in values.items() if key not in of_thread}
     with pytest.raises(InputError) as error:
-        compliant_nut(**sizes | values)
+        compliant_nut(replace(PLAIN, **of_thread), **sizes)
     assert told in str(error.value)

@@ -9,6 +9,7 @@ import trimesh
 from hydro_sim_core import geometry
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import (
+    MetricThread,
     load_surface,
     metric_bolt,
     metric_nut,
@@ -82,8 +83,8 @@ def test_the_volume_of_a_thread_goes_to_the_closed_form(flank_rows):
     length, gap = 13e-3, 1e-4
     off = []
     for segments in (48, 96, 192):
-        bolt = solid(metric_bolt(D, P, length, clearance=gap, segments=segments, flank_rows=flank_rows))
-        nut = solid(metric_nut(D, P, length, 24e-3, clearance=gap, segments=segments, flank_rows=flank_rows))
+        thread = MetricThread(D, P, gap, segments=segments, flank_rows=flank_rows)
+        bolt, nut = solid(metric_bolt(thread, length)), solid(metric_nut(thread, length, 24e-3))
         for made, holes in ((bolt, 0), (nut, 1)):
             assert made.is_watertight
             assert made.is_winding_consistent
@@ -102,7 +103,7 @@ def test_the_volume_of_a_thread_goes_to_the_closed_form(flank_rows):
 @pytest.mark.parametrize("segments", [48, 80])
 def test_a_turn_lifts_the_thread_by_its_pitch(segments):
     """Turned by a segment and raised by that share of the pitch, inner vertices lie on vertices: right-handed."""
-    vertices = metric_bolt(D, P, 6 * P, segments=segments).vertices
+    vertices = metric_bolt(MetricThread(D, P, segments=segments), 6 * P).vertices
     inside = vertices[(vertices[:, 2] > P) & (vertices[:, 2] < 5 * P)]
     angle = 2.0 * math.pi / segments
     R = np.array([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0], [0, 0, 1.0]])
@@ -116,15 +117,15 @@ def test_a_turn_lifts_the_thread_by_its_pitch(segments):
 def test_a_bolt_fits_a_nut_with_the_clearance():
     """The gap across the flanks is half of that to the axis, as they stand 60 degrees to it."""
     gap = 1e-4
-    nut = metric_nut(D, P, 3 * P, 24e-3, segments=48)
-    bolt = metric_bolt(D, P, 3 * P, clearance=gap, segments=48)
+    nut, bolt = metric_nut(MetricThread(D, P), 3 * P, 24e-3), metric_bolt(MetricThread(D, P, gap), 3 * P)
     inner = bolt.vertices[(bolt.vertices[:, 2] > 1e-4) & (bolt.vertices[:, 2] < 3 * P - 1e-4)]
     assert np.abs(winding_numbers(inner, *nut)).max() < 1e-6
     assert distance_to_surface(inner, *nut).min() == pytest.approx(gap / 2, rel=0.01)
 
 
 def test_chamfers_narrow_a_bolt_and_widen_a_nut_at_their_ends():
-    bolt, nut = metric_bolt(D, P, 5 * P, chamfer=1.2e-3), metric_nut(D, P, 5 * P, 24e-3, chamfer=1.2e-3)
+    thread = MetricThread(D, P, chamfer=1.2e-3)
+    bolt, nut = metric_bolt(thread, 5 * P), metric_nut(thread, 5 * P, 24e-3)
     for surface in (bolt, nut):
         assert solid(surface).is_watertight
     minor = D / 2 - 0.625 * math.sqrt(3.0) / 2.0 * P
@@ -135,7 +136,7 @@ def test_chamfers_narrow_a_bolt_and_widen_a_nut_at_their_ends():
 
 
 def test_a_file_holds_what_was_written(tmp_path):
-    nut = metric_nut(D, P, 6.5 * P, 24e-3, chamfer=1.2e-3)
+    nut = metric_nut(MetricThread(D, P, chamfer=1.2e-3), 6.5 * P, 24e-3)
     write_surface(nut, tmp_path / "nut.obj")
     vertices, triangles = load_surface(tmp_path / "nut.obj", 1.0)
     np.testing.assert_allclose(vertices, nut.vertices, atol=1e-9)
@@ -157,15 +158,21 @@ def test_a_file_holds_what_was_written(tmp_path):
         (lambda: revolve([(1, math.nan), (1, 0), (2, 1)]), "revolve: profile"),
         (lambda: revolve(CYLINDER, 2), "segments: are 2; give a number from 3 to 100000"),
         (lambda: revolve(CYLINDER, 8.5), "segments: are 8.5"),
-        (lambda: metric_bolt(D, P, 0.02, segments=40), "which the edges of a thread do not divide"),
-        (lambda: metric_nut(D, P, 0.02, 24e-3, segments=64), "segments: are 64: none at some corner"),
-        (lambda: metric_nut(D, P, 0.02, 15e-3), "width: of 0.015 m is less than its thread"),
-        (lambda: metric_bolt(D, 5e-3, 0.02), "pitch: of 0.005 m does not fit"),
-        (lambda: metric_bolt(D, P, 0.02, clearance=1e-3), "clearance: of 0.001 m is too large"),
-        (lambda: metric_bolt(D, P, 0.02, clearance=-1e-5), "clearance: is -1e-05"),
-        (lambda: metric_bolt(D, P, math.inf), "length: is inf"),
-        (lambda: metric_bolt(D, 1e-9, 0.02), "elements"),
-        (lambda: metric_bolt(D, P, 0.02, flank_rows=0), "flank_rows: are 0"),
+        (
+            lambda: metric_bolt(MetricThread(D, P, segments=40), 0.02),
+            "which the edges of a thread do not divide",
+        ),
+        (
+            lambda: metric_nut(MetricThread(D, P, segments=64), 0.02, 24e-3),
+            "segments: are 64: none at some corner",
+        ),
+        (lambda: metric_nut(MetricThread(D, P), 0.02, 15e-3), "width: of 0.015 m is less than its thread"),
+        (lambda: metric_bolt(MetricThread(D, 5e-3), 0.02), "pitch: of 0.005 m does not fit"),
+        (lambda: metric_bolt(MetricThread(D, P, clearance=1e-3), 0.02), "clearance: of 0.001 m is too large"),
+        (lambda: metric_bolt(MetricThread(D, P, clearance=-1e-5), 0.02), "clearance: is -1e-05"),
+        (lambda: metric_bolt(MetricThread(D, P), math.inf), "length: is inf"),
+        (lambda: metric_bolt(MetricThread(D, 1e-9), 0.02), "elements"),
+        (lambda: metric_bolt(MetricThread(D, P, flank_rows=0), 0.02), "flank_rows: are 0"),
         (lambda: write_surface(revolve(CYLINDER), "pin.xyz"), "has the format '.xyz'; use .obj"),
         (lambda: write_surface(revolve(CYLINDER), "/nowhere/pin.obj"), "cannot be written"),
         (lambda: segments_for(0.0, 1e-6), "radius: is 0"),

@@ -140,7 +140,7 @@ def test_sticks_that_have_closed_are_not_led_beyond_their_limit(model):
     robot.squeeze = GRIP
     robot.measured = replace(measured, positions={**measured.positions, JOINT: -0.0201})
     command = robot.commands()[JOINT]
-    assert command.position == 0.0
+    assert command.position == -0.02
     assert command.effort == pytest.approx(-GRIP * REACH)
 
 

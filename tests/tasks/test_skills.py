@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.tasks.robot import Robot, TaskFailed
 from hydro_sim_core.tasks.skills import grasp, let_go, move_joints, move_to, move_tool, wait, while_held
@@ -182,3 +183,74 @@ def test_fingers_keep_their_middle_while_they_squeeze(robot, world):
     assert left.effort == 10.0
     assert right.effort == -10.0
     assert left.position == pytest.approx(-right.position)
+
+
+# --- at the limits of joints, which are elastic: what is measured may lie beyond one, what is commanded may not
+
+
+def limits_of(world, name):
+    lower, upper = world.joint_limits()
+    row = world.joint_names.index(name)
+    return float(lower[row]), float(upper[row])
+
+
+def beyond(world, robot, end):
+    """What is measured with both fingers a micron beyond an end of their way, 0 closed or 1 open; that end, m."""
+    opening = limits_of(world, "right_finger_joint")[end]
+    measured = opening + (1e-6 if end else -1e-6)
+    positions = {name: side * measured for name, side in zip(GRIPPER.joints, GRIPPER.sides, strict=True)}
+    return replace(robot.measured, positions={**robot.measured.positions, **positions}), opening
+
+
+def openings_of(told):
+    return [side * told[name].position for name, side in zip(GRIPPER.joints, GRIPPER.sides, strict=True)]
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_fingers_pressed_beyond_a_limit_keep_to_it(robot, world, end):
+    robot.measured, opening = beyond(world, robot, end)
+    robot.squeeze = 10.0
+    told = robot.commands()
+    world.check_joint_commands(told)
+    assert openings_of(told) == [opening, opening]
+    assert robot.measured_opening != opening
+
+
+def test_one_finger_beyond_its_limit_is_not_both(robot, world):
+    """The middle of the two counts, as with fingers that are geared to each other."""
+    lower, upper = limits_of(world, "right_finger_joint")
+    positions = {**robot.measured.positions, "left_finger_joint": -0.03, "right_finger_joint": upper + 1e-6}
+    robot.measured, robot.squeeze = replace(robot.measured, positions=positions), 10.0
+    assert openings_of(robot.commands()) == pytest.approx(2 * [0.5 * (0.03 + upper + 1e-6)], abs=1e-15)
+    assert lower < 0.0
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_fingers_beyond_a_limit_begin_at_it(robot, world, end):
+    measured, opening = beyond(world, robot, end)
+    robot.start(measured)
+    told = robot.commands()
+    world.check_joint_commands(told)
+    assert openings_of(told) == [opening, opening]
+
+
+def test_fingers_beyond_a_limit_let_go_from_it(robot, world):
+    robot.measured, opening = beyond(world, robot, 0)
+    told = next(let_go(robot, 0.05, speed=1e-5))
+    world.check_joint_commands(told)
+    assert openings_of(told) == pytest.approx(2 * [opening + 1e-5 * PERIOD], abs=1e-15)
+
+
+def test_an_arm_that_sags_beyond_a_limit_begins_at_it(robot, world):
+    upper = limits_of(world, "joint_2")[1]
+    positions = {**robot.measured.positions, "joint_2": upper + 1e-6}
+    robot.start(replace(robot.measured, positions=positions))
+    told = robot.commands()
+    world.check_joint_commands(told)
+    assert told["joint_2"].position == upper
+
+
+def test_a_commanded_opening_beyond_the_limit_is_an_error(robot, world):
+    robot.opening = limits_of(world, "right_finger_joint")[1] + 1e-6
+    with pytest.raises(InputError, match="is outside its limits"):
+        world.check_joint_commands(robot.commands())

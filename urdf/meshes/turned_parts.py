@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from hydro_sim_core.geometry import (
     Geometry,
+    MetricThread,
     Surface,
     compliant_nut,
     metric_bolt,
@@ -29,10 +31,11 @@ PEG_RADIUS, PEG_LENGTH, PEG_EDGE, PEG_CHORDS = 4.0e-3, 0.040, 0.5e-3, 6
 BLOCK_RADIUS, BLOCK_HEIGHT = 0.030, 0.035
 #: Chamfer of its outer edges, m, which are only seen.
 EDGE = 1.0e-3
-#: M16: diameter and pitch of the thread, length of the bolt, height of the (thin) nut and its width across flats, m.
-DIAMETER, PITCH, BOLT_LENGTH, NUT_HEIGHT, NUT_WIDTH = 16e-3, 2e-3, 16e-3, 8e-3, 24e-3
-#: How much closer to the axis the profile of the bolt is, and how wide chamfers of both are, m.
-CLEARANCE, THREAD_CHAMFER = 1e-4, 1.2e-3
+#: Threads of an M16 nut and its bolt, whose profile is 0.1 mm closer to the axis.
+NUT_THREAD = MetricThread(16e-3, 2e-3, chamfer=1.2e-3)
+BOLT_THREAD = replace(NUT_THREAD, clearance=1e-4)
+#: Length of the bolt, height of the (thin) nut and its width across flats, m.
+BOLT_LENGTH, NUT_HEIGHT, NUT_WIDTH = 16e-3, 8e-3, 24e-3
 #: Pressure half a pitch behind the nut's thread, Pa; descriptions scale it.
 MODULUS = 1e8
 
@@ -62,17 +65,17 @@ def peg() -> Surface:
 
 def bolt() -> Surface:
     """The thread of an M16 bolt; its lower end is at z = 0."""
-    return metric_bolt(DIAMETER, PITCH, BOLT_LENGTH, clearance=CLEARANCE, chamfer=THREAD_CHAMFER)
+    return metric_bolt(BOLT_THREAD, BOLT_LENGTH)
 
 
 def nut() -> Surface:
     """A thin M16 nut as it is seen; its lower end is at z = 0."""
-    return metric_nut(DIAMETER, PITCH, NUT_HEIGHT, NUT_WIDTH, chamfer=THREAD_CHAMFER)
+    return metric_nut(NUT_THREAD, NUT_HEIGHT, NUT_WIDTH)
 
 
 def nut_solid() -> Geometry:
     """The same as it is touched."""
-    return compliant_nut(DIAMETER, PITCH, NUT_HEIGHT, NUT_WIDTH, modulus=MODULUS, chamfer=THREAD_CHAMFER)
+    return compliant_nut(NUT_THREAD, NUT_HEIGHT, NUT_WIDTH, modulus=MODULUS)
 
 
 def surfaces() -> dict[str, Surface]:
