@@ -33,6 +33,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     ASKED,
     BEGAN,
     DEADLINE,
+    IN_PAUSE,
     LATE,
     READ,
     SERIAL,
@@ -53,11 +54,12 @@ from hydro_sim_core.solvers.solve import SolverEntry
 SPENT, ATTEND, STEP = range(3)
 
 _STEPPED, _CATCH_UP = int(Flag.STEPPED), int(Overrun.CATCH_UP)
-_RUNNING, _WAITING = int(Life.RUNNING), int(Life.WAITING)
+_RUNNING, _WAITING, _PAUSED = int(Life.RUNNING), int(Life.WAITING), int(Life.PAUSED)
 _BILLION = 1_000_000_000
 #: Longest time without a look at the control words, and from which on a wait can be interrupted, ns.
 _HEARTBEAT, _LONG_WAIT = 100_000_000, 20_000_000
 _LN_WIDTH = 0.009950330853168083
+_HALF = 2**31
 assert BIN_WIDTH == 0.01
 
 
@@ -65,7 +67,7 @@ assert BIN_WIDTH == 0.01
 def run(
     machine: MachineData, solve: SolverEntry, substeps: Substeps, loop: Loop, dt: float, most: int
 ) -> int:
-    """Take steps at their deadlines.
+    """Take steps at their deadlines, or, with ``loop.own[IN_PAUSE]``, as they are asked for while paused.
 
     Args:
         machine: Data of the step.
@@ -79,8 +81,8 @@ def run(
         ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole, or is to be seen by Python first:
         its deadline has come, and its commands are taken.
 
-    Reads loop: own; substeps: accuracy, counts; machine.drives: v_after; machine.state: q, step, v;
-    machine.model.forest: prescribed.
+    Reads loop: own, words; substeps: accuracy, counts; loop.at: status; machine.drives: v_after; machine.state: q,
+    step, v; machine.model.forest: prescribed.
     Writes loop: own, q_before, spent, v_before; machine.drives: v_target.
     """
     own, state = loop.own, machine.state
@@ -115,6 +117,8 @@ def run(
         ended = clock_ns()
         tell_state(machine, loop, dt, ended - began, _STEPPED)
         _count_step(loop, began, clock_ns())
+        if own[IN_PAUSE] != 0:
+            _follow_steps(loop, loop.words[loop.at.status + Status.STEPS_TAKEN] + 1)
     return SPENT
 
 
@@ -130,6 +134,38 @@ def tell(machine: MachineData, loop: Loop, dt: float, took: int, flags: int) -> 
 def take(machine: MachineData, loop: Loop, time: float) -> None:
     """Take the commands of clients for a step that Python takes at simulated ``time`` (s)."""
     take_commands(machine, loop, time)
+
+
+@entry
+def ask_for_steps(loop: Loop, number: int) -> int:
+    """Ask for steps while paused; return the value of ``STEPS_TAKEN`` once they are taken.
+
+    Reads loop: words; loop.at: control.
+    """
+    return add(loop.words, loop.at.control + Control.STEPS_ASKED, number) + number
+
+
+@entry
+def follow_steps(loop: Loop, taken: int) -> None:
+    """Tell how many of the steps that were asked for while paused are taken, or broken off, and wake who waits."""
+    _follow_steps(loop, taken)
+
+
+@entry
+def wait_for_steps(loop: Loop, count: int, deadline: int) -> int:
+    """Wait until ``STEPS_TAKEN`` is ``count``, until a time of CLOCK_MONOTONIC, ns; return how many are left.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, taken = loop.words, loop.at.status + Status.STEPS_TAKEN
+    add(words, loop.at.control + Control.WAITERS, 1)
+    fence()
+    left = _steps_between(load(words, taken), count)
+    while left > 0 and clock_ns() < deadline:
+        wait_for_change(words, taken, count - left, deadline)
+        left = _steps_between(load(words, taken), count)
+    add(words, loop.at.control + Control.WAITERS, -1)
+    return left
 
 
 @entry
@@ -188,6 +224,13 @@ def _wait_for_turn(loop):
         if _asks_for_python(loop):
             return False
         channel = _channel_without_permit(loop)
+        if own[IN_PAUSE] != 0:
+            words[at.status + Status.WAITS_FOR], words[at.status + Status.LIFE] = -1, _PAUSED
+            own[DEADLINE], own[BEGAN] = now, 0
+            if _steps_left(loop) > 0:
+                return True
+            _sleep_on_bell(loop, bell, now + _HEARTBEAT)
+            continue
         words[at.status + Status.WAITS_FOR] = channel if channel < at.num_channels else -1
         if channel >= 0:
             words[at.status + Status.LIFE] = _WAITING
@@ -209,10 +252,11 @@ def _wait_for_turn(loop):
 def _asks_for_python(loop):
     """Whether a control word asks for what Python does.
 
-    Reads loop: words; loop.at: control, status.
+    Reads loop: own, words; loop.at: control, status.
     """
     words, control = loop.words, loop.at.control
-    asked = load(words, control + Control.ATTEND) != 0 or words[control + Control.PAUSED] != 0
+    is_paused = words[control + Control.PAUSED] != 0
+    asked = load(words, control + Control.ATTEND) != 0 or is_paused != (loop.own[IN_PAUSE] != 0)
     asked = asked or _leaves_followers_behind(loop)
     return asked or words[control + Control.RESETS_ASKED] != words[loop.at.status + Status.RESETS_DONE]
 
@@ -266,6 +310,40 @@ def _sleep_on_bell(loop, seen, deadline):
     store(words, asleep, 0)
 
 
+# --- Steps that are asked for while paused
+
+
+@kernel
+def _steps_between(taken, asked):
+    """How many steps are left from one count to another: their low halves count, as clients in Python add to these."""
+    return (asked - taken + _HALF) % (2 * _HALF) - _HALF
+
+
+@kernel
+def _steps_left(loop):
+    """Steps that are asked for and not taken yet.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, at = loop.words, loop.at
+    return _steps_between(
+        words[at.status + Status.STEPS_TAKEN], load(words, at.control + Control.STEPS_ASKED)
+    )
+
+
+@kernel
+def _follow_steps(loop, taken):
+    """Store ``STEPS_TAKEN`` once the state is told, and wake whoever waits for it.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, at = loop.words, loop.at
+    store(words, at.status + Status.STEPS_TAKEN, taken)
+    fence()
+    if load(words, at.control + Control.WAITERS) > 0:
+        wake_all(words, at.status + Status.STEPS_TAKEN)
+
+
 # --- Timing of steps
 
 
@@ -277,8 +355,9 @@ def _note_begin(loop, began):
     Writes loop: own.
     """
     own, period = loop.own, loop.words[loop.at.control + Control.PERIOD_NS]
-    own[LATE] = max(0, began - own[DEADLINE]) if period > 0 else 0
-    _count(loop, Histogram.LATENESS, own[LATE])
+    own[LATE] = max(0, began - own[DEADLINE]) if period > 0 and own[IN_PAUSE] == 0 else 0
+    if own[IN_PAUSE] == 0:
+        _count(loop, Histogram.LATENESS, own[LATE])
     if own[BEGAN] > 0:
         _count(loop, Histogram.PERIOD, began - own[BEGAN])
         if period > 0:
@@ -298,7 +377,7 @@ def _count_step(loop, began, ended):
     words[status + Status.STEPS] += 1
     _count_latency(loop, ended)
     period = words[loop.at.control + Control.PERIOD_NS]
-    if period == 0:
+    if period == 0 or own[IN_PAUSE] != 0:
         own[DEADLINE] = ended
         return
     own[DEADLINE] += period
