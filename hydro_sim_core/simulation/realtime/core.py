@@ -48,6 +48,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
 )
 from hydro_sim_core.simulation.realtime.sensor_tables import NUM_VALUES, kind_of, sensors_told
 from hydro_sim_core.simulation.world import World
+from hydro_sim_core.solvers.solve import solver_entry
 
 _BILLION = 1_000_000_000
 _HALF = 2**31
@@ -157,8 +158,17 @@ class Core:
         machine, own = self._world.machine, self.loop.own
         own[DEADLINE], own[BEGAN] = round(deadline * _BILLION), round((began or 0.0) * _BILLION)
         own[IN_PAUSE] = in_pause
-        substeps = self._world.loop_stepper.substeps
-        why = compiled.run(machine.handle, machine.solve, substeps, self._handle, self._world.time_step, most)
+        stepper = self._world.loop_stepper
+        why = compiled.run(
+            machine.handle,
+            machine.solve or solver_entry("newton", "lagged"),  # the other steps solve nothing
+            stepper.substeps,
+            stepper.takes,
+            stepper.other_steps,
+            self._handle,
+            self._world.time_step,
+            most,
+        )
         return why, int(own[DEADLINE]) / _BILLION, int(own[BEGAN]) / _BILLION or None
 
     @property

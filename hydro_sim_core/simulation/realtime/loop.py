@@ -28,6 +28,7 @@ from hydro_sim_core.shared_memory.layout import (
     Overrun,
     Status,
 )
+from hydro_sim_core.simulation.integrators.other_steps import OtherStep, OtherSteps
 from hydro_sim_core.simulation.integrators.substeps import Substeps, cross_time_step
 from hydro_sim_core.simulation.realtime.loop_data import (
     ASKED,
@@ -65,7 +66,14 @@ assert BIN_WIDTH == 0.01
 
 @entry
 def run(
-    machine: MachineData, solve: SolverEntry, substeps: Substeps, loop: Loop, dt: float, most: int
+    machine: MachineData,
+    solve: SolverEntry,
+    substeps: Substeps,
+    other_step: OtherStep,
+    other_steps: OtherSteps,
+    loop: Loop,
+    dt: float,
+    most: int,
 ) -> int:
     """Take steps at their deadlines, or, with ``loop.own[IN_PAUSE]``, as they are asked for while paused.
 
@@ -73,6 +81,8 @@ def run(
         machine: Data of the step.
         solve: Solver of the step's problem.
         substeps: Memory of error control.
+        other_step: Takes a time step that is no convex one.
+        other_steps: Memory of these.
         loop: Data of the loop; the next deadline is ``loop.own[DEADLINE]``.
         dt: Time step, s.
         most: Steps to take at most.
@@ -81,8 +91,8 @@ def run(
         ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole, or is to be seen by Python first:
         its deadline has come, and its commands are taken.
 
-    Reads loop: own, words; substeps: accuracy, counts; loop.at: status; machine.drives: v_after; machine.state: q,
-    step, v; machine.model.forest: prescribed.
+    Reads loop: own, words; other_steps: are_taken; substeps: accuracy, counts; loop.at: status; machine.drives:
+    v_after; machine.state: q, step, v; other_steps.radau: counts; machine.model.forest: prescribed.
     Writes loop: own, q_before, spent, v_before; machine.drives: v_target.
     """
     own, state = loop.own, machine.state
@@ -100,7 +110,9 @@ def run(
             loop.q_before[i] = state.q[i]
         for i in range(state.v.shape[0]):
             loop.v_before[i] = state.v[i]
-        if substeps.accuracy[0] > 0.0:
+        if other_steps.are_taken != 0:
+            status = other_step(machine, other_steps, dt)
+        elif substeps.accuracy[0] > 0.0:
             status = cross_time_step(machine, solve, substeps, dt, False)
         else:
             status = advance(machine, solve, dt, 1, False, False)
@@ -108,8 +120,9 @@ def run(
             own[ASKED] = status
             return STEP
         keep_set_points(loop.plan)
+        counts = other_steps.radau.counts if other_steps.are_taken != 0 else substeps.counts
         for i in range(loop.spent.shape[0]):
-            loop.spent[i] = substeps.counts[i]
+            loop.spent[i] = counts[i]
         for k in range(machine.model.forest.prescribed.shape[0]):
             i = machine.model.forest.prescribed[k]
             machine.drives.v_target[i] = machine.drives.v_after[i]
