@@ -1,4 +1,4 @@
-"""The Radau IIA method of the continuous model: its numbers, and what SciPy's integrators find of the same derivative."""
+"""Radau IIA of the continuous model: its numbers, and what integrators of SciPy find of the same derivative."""
 
 from __future__ import annotations
 
