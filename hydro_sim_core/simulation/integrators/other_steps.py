@@ -29,6 +29,8 @@ from hydro_sim_core.simulation.stepping.soft_model import (
     no_soft_pairs,
 )
 from hydro_sim_core.simulation.stepping.step import DONE
+from hydro_sim_core.solvers.options import CONVERGED, SolverOptions, SolverScratch
+from hydro_sim_core.solvers.problem import ContactProblem
 
 
 class OtherSteps(NamedTuple):
@@ -53,7 +55,16 @@ def cross_otherwise(machine: MachineData, memory: OtherSteps, dt: float) -> int:
     return DONE
 
 
-#: Any of these, as an argument.
+@entry
+def solve_nothing(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
+    """Solve no problem: the solver that is named where no step has one. The report stays.
+
+    Reads scratch: report.
+    """
+    return scratch.report[CONVERGED] > 0.0
+
+
+#: Any of these steps, as an argument.
 OtherStep = Annotated[Entry, EntryLayout(f"{__name__}.cross_otherwise")]
 
 

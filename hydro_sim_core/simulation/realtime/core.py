@@ -34,6 +34,7 @@ from hydro_sim_core.shared_memory.layout import (
     header_words,
 )
 from hydro_sim_core.shared_memory.segment import Segment
+from hydro_sim_core.simulation.integrators.other_steps import solve_nothing
 from hydro_sim_core.simulation.realtime import loop as compiled
 from hydro_sim_core.simulation.realtime.loop_data import (
     BEGAN,
@@ -48,7 +49,6 @@ from hydro_sim_core.simulation.realtime.loop_data import (
 )
 from hydro_sim_core.simulation.realtime.sensor_tables import NUM_VALUES, kind_of, sensors_told
 from hydro_sim_core.simulation.world import World
-from hydro_sim_core.solvers.solve import solver_entry
 
 _BILLION = 1_000_000_000
 _HALF = 2**31
@@ -99,7 +99,9 @@ class Core:
     """
 
     def __init__(self, world: World, name: str = "", before: Core | None = None) -> None:
-        prepare(ENTRIES)
+        self._solve = world.machine.solve or solve_nothing
+        takes = (type(world.loop_stepper).takes, self._solve) if world.takes_whole_steps else ()
+        prepare((*ENTRIES, *takes))
         self._world = world
         self._lock = threading.Lock()  # between who closes the segment and who asks it for clients
         self.header = header_words(_sizes(world))
@@ -161,9 +163,9 @@ class Core:
         stepper = self._world.loop_stepper
         why = compiled.run(
             machine.handle,
-            machine.solve or solver_entry("newton", "lagged"),  # the other steps solve nothing
+            self._solve,
             stepper.substeps,
-            stepper.takes,
+            type(stepper).takes,  # uncompiled, it would be a method of the object
             stepper.other_steps,
             self._handle,
             self._world.time_step,
