@@ -345,10 +345,12 @@ class FixedRateRunner(RunnerRequests):
         self._is_in_loop = True
         try:
             why, deadline, pace.began = core.run(deadline, pace.began, steps, in_pause)
+            # Who was told that steps of a pause are taken reads the ring until their snapshot is there; others need
+            # not wait for what followers do with the rest.
+            self._is_in_loop = in_pause
             if world.step_count > first:
                 world.end_stretch(core.before, told.loads)
                 self._sources.take_back(world, core.loop.plan)
-            # While others still read the ring: what they take of it is no older than what they were told of.
             self._reader.finish(lambda: take_snapshot(world, self._epoch))
         finally:
             self._is_in_loop = False
