@@ -100,7 +100,7 @@ bench: $(VENV)/.test-ready
 bench-ros: export OMP_NUM_THREADS ?= 1
 bench-ros: export ROS_AUTOMATIC_DISCOVERY_RANGE ?= LOCALHOST
 bench-ros: $(VENV)/.test-ready
-	@for name in hil_jitter command_latency lock_step shared_memory bystanders ros_publishing spawning; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	@for name in hil_jitter command_latency lock_step shared_memory single_steps bystanders ros_publishing spawning; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 gpu-check: export OMP_NUM_THREADS ?= 1
 gpu-check: $(VENV)/.test-ready

@@ -142,7 +142,7 @@ class Client(Connection):
             TookTooLong: They were not taken in time.
         """
         count = whole_number(SOURCE, "steps", number, 1)
-        self._ask(Control.STEPS_ASKED, Status.STEPS_TAKEN, count, f"{count} steps", limit)
+        self._wait_for_steps(self._ask(Control.STEPS_ASKED, count), f"{count} steps", limit)
         return self.newest()
 
     def reset(self, limit: float = 10.0) -> State:
@@ -155,7 +155,9 @@ class Client(Connection):
             SimulationEnded: The simulation ended meanwhile.
             TookTooLong: It was not done in time.
         """
-        self._ask(Control.RESETS_ASKED, Status.RESETS_DONE, 1, "the reset", limit)
+        asked = self._ask(Control.RESETS_ASKED, 1)
+        words, done = self._memory.words, self._status + Status.RESETS_DONE
+        self.poll(lambda: (words[done] - asked) & _LOW < 1 << 31, "the reset", limit)
         return self.newest()
 
     def set_lock_step(self, wanted: bool) -> None:
@@ -196,10 +198,9 @@ class Client(Connection):
         self._memory.words[self._control + Control.MAX_BACKLOG_NS] = round(1e9 * max_backlog)
         self.tell(Control.OVERRUN, policy)
 
-    def _ask(self, counter: Control, done: Status, amount: int, what: str, limit: float) -> None:
-        """Count up what is asked for, and wait until the loop has followed."""
-        words = self._memory.words
+    def _ask(self, counter: Control, amount: int) -> int:
+        """Count up what is asked for, and have the loop look; return the count that it is to follow to."""
         self._memory.add(self._control + counter, amount)
-        asked = words[self._control + counter]
+        asked = self._memory.words[self._control + counter]
         self.ring()
-        self.poll(lambda: (words[self._status + done] - asked) & _LOW < 1 << 31, what, limit)
+        return asked

@@ -30,6 +30,8 @@ _LOOKS_UP = 0.1
 _BETWEEN_LOOKS = 0.002
 #: Time without a sign of life after which a loop counts as stopped, s; it gives ten a second.
 _SILENT = 1.0
+#: The half of a count that clients add to.
+_LOW = 0xFFFFFFFF
 
 
 class SimulationEnded(InputError):
@@ -145,25 +147,49 @@ class Connection:
 
     def _wait_for_head(self, count: int, limit: float, heeds_failures: bool = False) -> None:
         """Wait until so many states have been published."""
-        words, head = self._memory.words, self._head
-        if words[head] >= count:
+        self._wait_for_count(
+            self._head, lambda head: head >= count, f"state {count - 1}", limit, heeds_failures
+        )
+
+    def _wait_for_steps(self, asked: int, what: str, limit: float) -> None:
+        """Wait until all steps up to a value of ``Control.STEPS_ASKED`` are taken."""
+        self._wait_for_count(
+            self._status + Status.STEPS_TAKEN, lambda taken: (taken - asked) & _LOW <= _LOW >> 1, what, limit
+        )
+
+    def _wait_for_count(
+        self,
+        word: int,
+        is_there: Callable[[int], bool],
+        what: str,
+        limit: float,
+        heeds_failures: bool = False,
+    ) -> None:
+        """Wait for a count that the loop wakes us for."""
+        words = self._memory.words
+        if is_there(words[word]):
             self._memory.fence()
             return
         now = time.monotonic()
         deadline, spun = now + limit, now + self.spin
-        while words[head] < count and time.monotonic() < spun:
+        while not is_there(words[word]) and time.monotonic() < spun:
             pass
         waiters = self._control + Control.WAITERS
-        while (seen := words[head]) < count:
+        while not is_there(seen := words[word]):
             failed = heeds_failures and words[self._status + Status.LIFE] == Life.PARKED
-            self._check_life(0.0 if failed else deadline, f"state {count - 1}")
+            self._check_life(0.0 if failed else deadline, what)
             self._memory.add(waiters, 1)
             try:
-                if words[head] == seen:
-                    self._memory.wait(head, seen, min(_LOOKS_UP, deadline - time.monotonic()))
+                if words[word] == seen:
+                    self._memory.wait(word, seen, min(self._looks_up(word), deadline - time.monotonic()))
             finally:
                 self._memory.add(waiters, -1)
         self._memory.fence()
+
+    def _looks_up(self, word: int) -> float:
+        """Longest sleep (s) on a count; loops before layout 1.1 wake nobody for steps taken."""
+        is_old = self._memory.words[Header.VERSION] & _LOW < 1 and word != self._head
+        return _BETWEEN_LOOKS if is_old else _LOOKS_UP
 
     def check_life(self) -> None:
         """See whether the simulation is still there; waiting does so by itself.

@@ -14,7 +14,7 @@ from enum import IntEnum, IntFlag
 
 #: First word of a segment, and the version of this layout: readers refuse another major version.
 MAGIC = int.from_bytes(b"HYDROSIM", "little")
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 VERSION = MAJOR << 32 | MINOR
 
 WORD = 8
@@ -94,7 +94,9 @@ class Control(IntEnum):
     """What clients and the owner tell the loop. Every word is stored whole; after a change, ring ``BELL``."""
 
     BELL = 0  #: futex (low half): add one after a change of a word here or of a channel, then wake all
-    WAITERS = 1  #: number of those who wait on ``Status.HEAD``; add one before, subtract one after
+    WAITERS = (
+        1  #: number of those who wait on ``HEAD`` or ``STEPS_TAKEN``; add one before, subtract one after
+    )
     PAUSED = 2  #: 1 to stand still after the present step
     STEPS_ASKED = (
         3  #: steps to take while paused, all since the start: add n; the loop follows by ``STEPS_TAKEN``
@@ -125,7 +127,9 @@ class Status(IntEnum):
     )
     ASLEEP = 3  #: 1 while the loop waits on ``Control.BELL``; nobody needs to wake it otherwise
     EPOCH = 4  #: number of restarts
-    STEPS_TAKEN = 5  #: how far it has come with ``Control.STEPS_ASKED``; steps that were broken off count
+    STEPS_TAKEN = (
+        5  #: futex (low half) since 1.1: what it has taken or broken off of ``STEPS_ASKED`` (release)
+    )
     RESETS_DONE = 6
     WAITS_FOR = 7  #: channel whose permit is awaited, -1 if none
     FAILURES = 8  #: number of failed steps; ``FAILURE_TEXT`` is of the last one

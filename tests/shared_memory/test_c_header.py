@@ -125,6 +125,33 @@ def test_a_program_reads_and_commands_what_python_does(tmp_path, suffix: str) ->
     segment.retire()
 
 
+_STEPS = r"""
+#include <hydro_sim.h>
+
+int main(int argc, char **argv) {
+    hydro_sim sim;
+    int64_t before, i;
+    if (hydro_sim_open(&sim, argv[argc - 1])) return 1;
+    hydro_sim_control(&sim, HYDRO_SIM_CONTROL_PAUSED, 1);
+    if (hydro_sim_take_steps(&sim, 1, 60.0)) return 2;
+    for (i = 1; i < 10; ++i) {
+        before = hydro_sim_head(&sim);
+        if (hydro_sim_take_steps(&sim, i, 60.0)) return 3;
+        if (hydro_sim_head(&sim) != before + i) return 4;
+    }
+    return 0;
+}
+"""
+
+
+def test_steps_of_a_pause_from_c(tmp_path, client, running) -> None:
+    """Whoever waits for them finds the state that they led to."""
+    done = subprocess.run([_compiled(tmp_path, _STEPS, "c"), running.name], check=False)
+    assert done.returncode == 0
+    client.set_pace(1.0)
+    client.resume()
+
+
 @pytest.mark.parametrize(
     ("word", "value", "said"),
     [

@@ -25,6 +25,7 @@ from hydro_sim_core.shared_memory.layout import (
     Mode,
     Overrun,
     Slot,
+    Status,
 )
 from hydro_sim_core.shared_memory.segment import Segment
 from support.shared_memory.processes import environment
@@ -187,6 +188,38 @@ def test_pause_step_reset_and_pace(client) -> None:
     assert client.wait(state.serial + 20).stepped
 
 
+def test_who_waits_for_steps_of_a_pause_is_woken(client, monkeypatch) -> None:
+    """One long sleep each at most: the loop wakes for what it has taken."""
+    sleeps: list[float] = []
+    wait = client._memory.wait
+
+    def sleep(word: int, seen: int, limit: float) -> None:
+        sleeps.append(limit)
+        wait(word, seen, limit)
+
+    client.pause()
+    client.step()
+    monkeypatch.setattr(client._memory, "wait", sleep)
+    serial = client.newest().serial
+    began = time.monotonic()
+    for i in range(20):
+        assert client.step().serial == serial + i + 1
+    assert len(sleeps) <= 20 + 10 * (time.monotonic() - began)
+
+
+def test_a_loop_that_does_not_wake_for_steps_is_looked_at_often() -> None:
+    """Of layout 1.0."""
+    segment = Segment.make(f"test_old_{os.getpid()}", tables(), slots=4)
+    segment.memory.words[Header.VERSION] = 1 << 32
+    StandIn(segment, 0.0)
+    with connect(segment.name) as client:
+        assert client._looks_up(client._status + Status.STEPS_TAKEN) < 0.01
+        assert client._looks_up(client._head) > 0.05
+        segment.memory.words[Header.VERSION] += 1
+        assert client._looks_up(client._status + Status.STEPS_TAKEN) > 0.05
+    segment.retire()
+
+
 @of_stand_in
 def test_a_step_that_fails_is_told_and_mended_by_a_reset(client) -> None:
     with client.controller(lock_step=True) as controller:
@@ -303,7 +336,7 @@ def test_a_client_may_wait_for_the_start(start) -> None:
 @pytest.mark.parametrize(
     ("word", "value", "problem"),
     [
-        (Header.VERSION, 7 << 32 | 2, r"version: the layout is 7\.2, and this client knows 1\.0; use the"),
+        (Header.VERSION, 7 << 32 | 2, r"version: the layout is 7\.2, and this client knows 1\.1; use the"),
         (Header.MAGIC, 1, "is no segment of hydro-sim"),
         (Header.AT_RING, 10**9, "header: says what cannot be"),
         (Header.NUM_JOINTS, -1, "header: says what cannot be"),

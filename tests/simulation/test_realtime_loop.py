@@ -18,6 +18,7 @@ from hydro_sim_core.shared_memory.layout import (
     Control,
     Header,
     JointState,
+    Life,
     LinkState,
     Overrun,
     Slot,
@@ -30,6 +31,8 @@ from hydro_sim_core.simulation.realtime.loop_data import BEGAN, DEADLINE
 from hydro_sim_core.simulation.realtime.plan import RAMP, Plan, make_plan
 from hydro_sim_core.simulation.running.sources import Sources
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
+from support.simulation.made_scenes import free, make_world, snake
+from support.simulation.plates import at, brick, plate
 from support.simulation.runners import DT, falling_ball, wait_until
 
 _STEPS = 60
@@ -53,12 +56,27 @@ def _run(world: hs.World, steps: int, **options: Any) -> tuple[FixedRateRunner, 
     return runner, heard
 
 
+def _on_a_plate(**solver: Any) -> hs.World:
+    """A box on a plate that is led away under it, with a jump of its velocity at the begin and at the end."""
+    world = make_world(plate(), brick(), solver=solver)
+    world.move("plate", at(1e-4, -2e-4, 1e-4))
+    return world
+
+
 @pytest.fixture(scope="module")
 def scenes() -> Callable[[str], hs.World]:
-    return lambda name: hs.load_scene(name)
+    made = {
+        "continuous": lambda: _on_a_plate(model="continuous"),
+        "smooth contact": lambda: _on_a_plate(model="soft", soft={"points": 24, "stiffness": 5e3}),
+        "runge kutta": lambda: _on_a_plate(model="soft", soft={"points": 24, "scheme": "rk4"}),
+    }
+    return lambda name: made[name]() if name in made else hs.load_scene(name)
 
 
-@pytest.mark.parametrize("scene", ["spatula_slip", "gen3_6dof_soft_bubble", "drop_box"])
+@pytest.mark.parametrize(
+    "scene",
+    ["spatula_slip", "gen3_6dof_soft_bubble", "drop_box", "continuous", "smooth contact", "runge kutta"],
+)
 def test_it_takes_the_steps_that_the_world_takes_alone(scenes: Callable[[str], hs.World], scene: str) -> None:
     """To the last bit, with contacts, scripted commands, error control and diagnostics, in every state."""
     world, alone = scenes(scene), scenes(scene)
@@ -113,6 +131,29 @@ def test_what_the_ring_tells_is_what_the_world_knows(scenes: Callable[[str], hs.
         np.testing.assert_array_equal(row[Wrench.FORCE : Wrench.FORCE + 3], patch.force_on_b)
     total = sum(float(np.linalg.norm(patch.force_on_b)) for patch in last.contacts)
     assert reals[Slot.FORCE] == pytest.approx(total)
+
+
+def test_a_step_of_the_continuous_model_that_fails_parks_the_loop() -> None:
+    """At the last good state, with the reason; a reset goes on, in the loop."""
+    runner = FixedRateRunner(make_world(free(snake()), solver={"model": "continuous"}), math.inf)
+    runner.start()
+    wait_until(lambda: runner.steps_in_loop > 5)
+    good: list[np.ndarray] = []
+
+    def spoil(world: hs.World) -> None:
+        world.set_command([1.7e308], "effort")
+        good.append(world.q)
+
+    runner.submit(spoil)
+    wait_until(lambda: runner.paused)
+    assert "cannot be integrated to the accuracy" in str(runner.failure)
+    assert runner._core.status[Status.LIFE] == Life.PARKED
+    np.testing.assert_array_equal(runner.snapshot().q, good[0])
+    before = runner.steps_in_loop
+    runner.reset()
+    runner.resume()
+    wait_until(lambda: runner.steps_in_loop > before + 5)
+    runner.stop()
 
 
 def test_the_world_goes_on_alone_where_the_loop_has_stopped(scenes: Callable[[str], hs.World]) -> None:

@@ -269,30 +269,49 @@ static inline int hydro_sim_alive(const hydro_sim *sim) {
     return hydro_sim_locked(sim->descriptor, HYDRO_SIM_OWNER_LOCK);
 }
 
-/* Sleep until HEAD is no longer seen, for at most 100 ms. */
-static inline void hydro_sim_sleep(hydro_sim *sim, int64_t seen) {
-    int64_t *head = sim->status + HYDRO_SIM_STATUS_HEAD, *waiters = sim->control + HYDRO_SIM_CONTROL_WAITERS;
-    const struct timespec limit = {0, 100000000};
+/* Sleep until a word that the loop wakes for is no longer seen, for at most 100 ms. */
+static inline void hydro_sim_sleep(hydro_sim *sim, int64_t *word, int64_t seen) {
+    int64_t *waiters = sim->control + HYDRO_SIM_CONTROL_WAITERS;
+    /* Loops before layout 1.1 wake nobody for steps taken. */
+    const int is_old = (uint32_t)sim->words[HYDRO_SIM_HEADER_VERSION] < 1 && word != sim->status + HYDRO_SIM_STATUS_HEAD;
+    const struct timespec limit = {0, is_old ? 2000000 : 100000000};
     __atomic_fetch_add(waiters, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(head, __ATOMIC_SEQ_CST) == seen)
-        syscall(SYS_futex, (void *)head, FUTEX_WAIT, (uint32_t)seen, &limit, (void *)0, 0);
+    if (__atomic_load_n(word, __ATOMIC_SEQ_CST) == seen)
+        syscall(SYS_futex, (void *)word, FUTEX_WAIT, (uint32_t)seen, &limit, (void *)0, 0);
     __atomic_fetch_add(waiters, -1, __ATOMIC_SEQ_CST);
 }
 
-/* Wait until so many states have been published; limit in s of the wall clock. */
-static inline int hydro_sim_await(hydro_sim *sim, int64_t count, double limit) {
+/* Whether a word that the loop wakes for has come to count; of steps the low half counts, as Python adds to it alone. */
+static inline int hydro_sim_has_come(const hydro_sim *sim, const int64_t *word, int64_t seen, int64_t count) {
+    return word == sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN ? (uint32_t)(seen - count) <= INT32_MAX : seen >= count;
+}
+
+/* Wait until it has; limit in s of the wall clock. */
+static inline int hydro_sim_await_word(hydro_sim *sim, int64_t *word, int64_t count, double limit) {
     const int64_t begin = hydro_sim_now();
     int64_t seen;
-    while ((seen = hydro_sim_head(sim)) < count) {
+    while (!hydro_sim_has_come(sim, word, seen = hydro_sim_load(word), count)) {
         const double waited = 1e-9 * (double)(hydro_sim_now() - begin);
         if (waited < sim->spin) continue;
         if (!hydro_sim_alive(sim)) return HYDRO_SIM_ENDED;
         if (waited >= limit)
             return hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_PARKED ? HYDRO_SIM_FAILED
                                                                                               : HYDRO_SIM_TOO_LATE;
-        hydro_sim_sleep(sim, seen);
+        hydro_sim_sleep(sim, word, seen);
     }
     return HYDRO_SIM_OK;
+}
+
+/* Wait until so many states have been published. */
+static inline int hydro_sim_await(hydro_sim *sim, int64_t count, double limit) {
+    return hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_HEAD, count, limit);
+}
+
+/* Take steps while paused (HYDRO_SIM_CONTROL_PAUSED), and wait until they are taken or broken off. */
+static inline int hydro_sim_take_steps(hydro_sim *sim, int64_t number, double limit) {
+    const int64_t before = __atomic_fetch_add(sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED, number, __ATOMIC_SEQ_CST);
+    hydro_sim_ring(sim);
+    return hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN, before + number, limit);
 }
 
 /* Copy the newest state into slot, hydro_sim_slot_words long; wait for the first one if there is none. */

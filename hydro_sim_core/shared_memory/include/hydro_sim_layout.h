@@ -1,4 +1,4 @@
-/* Layout of the shared memory of a running simulation, version 1.0.
+/* Layout of the shared memory of a running simulation, version 1.1.
  *
  * Written by hydro_sim_core/shared_memory/c_header.py from layout.py: change that one. hydro_sim.h beside it has
  * functions that use it; docs/shared_memory.md and decision 31 say who writes what, and in which memory order.
@@ -13,7 +13,7 @@
 
 #define HYDRO_SIM_MAGIC INT64_C(5569074014368061768)
 #define HYDRO_SIM_MAJOR 1
-#define HYDRO_SIM_MINOR 0
+#define HYDRO_SIM_MINOR 1
 #define HYDRO_SIM_OWNER_LOCK 0 /* byte that the owner keeps locked */
 #define HYDRO_SIM_CHANNEL_LOCK 1 /* byte that the client of channel 0 keeps locked */
 #define HYDRO_SIM_NAME_WORDS 16
@@ -77,7 +77,7 @@ enum {
 /* What clients and the owner tell the loop. Every word is stored whole; after a change, ring BELL. */
 enum {
     HYDRO_SIM_CONTROL_BELL = 0, /* futex (low half): add one after a change of a word here or of a channel, then wake all */
-    HYDRO_SIM_CONTROL_WAITERS = 1, /* number of those who wait on Status.HEAD; add one before, subtract one after */
+    HYDRO_SIM_CONTROL_WAITERS = 1, /* number of those who wait on HEAD or STEPS_TAKEN; add one before, subtract one after */
     HYDRO_SIM_CONTROL_PAUSED = 2, /* 1 to stand still after the present step */
     HYDRO_SIM_CONTROL_STEPS_ASKED = 3, /* steps to take while paused, all since the start: add n; the loop follows by STEPS_TAKEN */
     HYDRO_SIM_CONTROL_LOCK_STEP = 4, /* 1 to wait for a permit before every step, even where no channel is in lock-step */
@@ -102,7 +102,7 @@ enum {
     HYDRO_SIM_STATUS_HEARTBEAT_NS = 2, /* CLOCK_MONOTONIC when the loop last looked at the control words, at least ten times a second */
     HYDRO_SIM_STATUS_ASLEEP = 3, /* 1 while the loop waits on Control.BELL; nobody needs to wake it otherwise */
     HYDRO_SIM_STATUS_EPOCH = 4, /* number of restarts */
-    HYDRO_SIM_STATUS_STEPS_TAKEN = 5, /* how far it has come with Control.STEPS_ASKED; steps that were broken off count */
+    HYDRO_SIM_STATUS_STEPS_TAKEN = 5, /* futex (low half) since 1.1: what it has taken or broken off of STEPS_ASKED (release) */
     HYDRO_SIM_STATUS_RESETS_DONE = 6,
     HYDRO_SIM_STATUS_WAITS_FOR = 7, /* channel whose permit is awaited, -1 if none */
     HYDRO_SIM_STATUS_FAILURES = 8, /* number of failed steps; FAILURE_TEXT is of the last one */

@@ -107,12 +107,12 @@ def place_bodies(model, scratch, q):
     forward_kinematics(model.tree, q, scratch.R_WB, scratch.p_WB, scratch.S)
     mass_matrix(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.M, scratch.tree)
     gravity_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, scratch.gravity, scratch.tree)
-    _hold_prescribed(model.forest.prescribed, scratch.M)
+    hold_prescribed(model.forest.prescribed, scratch.M)
     place_geometries(model, scratch)
 
 
 @kernel
-def _hold_prescribed(prescribed, M):
+def hold_prescribed(prescribed, M):
     """Make rows and columns of prescribed velocities those of the identity."""
     for k in range(prescribed.shape[0]):
         M[prescribed[k], :] = 0.0

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.integrators.continuous import velocities_after_jumps
+from hydro_sim_core.simulation.integrators.other_steps import cross_soft, soft_memory, velocities_after_jumps
 from hydro_sim_core.simulation.integrators.soft_forces import advance_soft
 from hydro_sim_core.simulation.integrators.steppers import StepFailed
+from hydro_sim_core.simulation.integrators.substeps import no_substeps
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
 from hydro_sim_core.simulation.stepping.soft_model import make_soft_scratch
@@ -28,7 +32,9 @@ class SoftSteps:
         accuracy: None; steps have a fixed length.
     """
 
-    entries = (advance_soft,)
+    entries = (advance_soft, velocities_after_jumps)
+    #: Takes a time step in the compiled loop, with ``other_steps``.
+    takes = cross_soft
 
     def __init__(self, machine: Machine, time_step: float, accuracy: None = None) -> None:
         if machine.soft is None:
@@ -36,6 +42,7 @@ class SoftSteps:
         self._machine = machine
         self._time_step = time_step
         self._data: tuple[Handle, Handle, Any] | None = None
+        self._other: Handle | None = None
         self._make_room()
         self.failed: State | None = None
 
@@ -47,11 +54,11 @@ class SoftSteps:
     @machine.setter
     def machine(self, machine: Machine) -> None:
         self._machine = machine
-        self._data = None  # memory is not shared
+        self._data = self._other = None  # memory is not shared
 
     def __getstate__(self) -> dict[str, Any]:
         """State for pickling: handles are invalid in another process."""
-        return {**self.__dict__, "_data": None}
+        return {**self.__dict__, "_data": None, "_other": None}
 
     def _make_room(self) -> None:
         """Make room to show all points of all pairs."""
@@ -75,7 +82,9 @@ class SoftSteps:
         machine = self._machine
         told = machine.model.forest.prescribed
         if len(told):
-            machine.state.v[:] = velocities_after_jumps(machine)
+            v = np.empty(len(machine.state.v))
+            velocities_after_jumps(machine.handle, v)
+            machine.state.v[:] = v
         soft, memory = self._handles()
         if advance_soft(machine.handle, soft, memory, self._time_step, steps) != DONE:
             self.failed = self.failed or machine.copy_state()
@@ -84,3 +93,21 @@ class SoftSteps:
     def statistics(self) -> dict[str, float | int]:
         """No statistics: every step is one step."""
         return {}
+
+    def statistics_of(self, counts: NDArray[np.float64]) -> dict[str, float | int]:
+        """None either."""
+        return {}
+
+    @property
+    def other_steps(self) -> Handle:
+        """See ``LoopStepper``."""
+        self._handles()
+        assert self._data is not None
+        if self._other is None:
+            self._other = soft_memory(*self._data[2])
+        return self._other
+
+    @property
+    def substeps(self) -> Handle:
+        """See ``LoopStepper``."""
+        return no_substeps()

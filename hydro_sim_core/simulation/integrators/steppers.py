@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Entry, Handle
+from hydro_sim_core.simulation.integrators.other_steps import cross_otherwise, no_other_steps
 from hydro_sim_core.simulation.integrators.pieces import Told
 from hydro_sim_core.simulation.integrators.substeps import (
     GAVE_UP,
@@ -61,9 +62,16 @@ class Stepper(Protocol):
 class LoopStepper(Stepper, Protocol):
     """A stepper whose time steps the compiled loop can take, where they do not fail."""
 
+    #: Takes a time step that is no convex one.
+    takes: ClassVar[Entry]
+
     @property
     def substeps(self) -> Handle:
         """Memory of error control, see ``Substeps``."""
+
+    @property
+    def other_steps(self) -> Handle:
+        """Memory of steps that are not convex ones, see ``OtherSteps``."""
 
     def statistics_of(self, counts: Array) -> dict[str, float | int]:
         """As ``statistics``, after a step of the loop with these ``Substeps.counts``."""
@@ -86,6 +94,7 @@ class FixedSteps:
     """
 
     entries = (advance,)
+    takes = cross_otherwise
 
     def __init__(self, machine: Machine, time_step: float, accuracy: None = None) -> None:
         self.machine = machine
@@ -185,6 +194,11 @@ class FixedSteps:
         """See ``LoopStepper``."""
         return no_substeps()
 
+    @property
+    def other_steps(self) -> Handle:
+        """See ``LoopStepper``."""
+        return no_other_steps()
+
 
 class ErrorControlledSteps:
     """Convex steps as long as accuracy allows, within each time step (Kurtz and Castro 2025).
@@ -202,6 +216,7 @@ class ErrorControlledSteps:
     """
 
     entries = (cross_time_steps,)
+    takes = cross_otherwise
 
     def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
         self.machine = machine
@@ -221,6 +236,11 @@ class ErrorControlledSteps:
         if self._memory is None:
             self._memory = Handle(make_substeps(self.machine, self._accuracy, self._counts))
         return self._memory
+
+    @property
+    def other_steps(self) -> Handle:
+        """See ``LoopStepper``."""
+        return no_other_steps()
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` time steps; see ``Stepper``."""

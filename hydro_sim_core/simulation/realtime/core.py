@@ -34,11 +34,13 @@ from hydro_sim_core.shared_memory.layout import (
     header_words,
 )
 from hydro_sim_core.shared_memory.segment import Segment
+from hydro_sim_core.simulation.integrators.other_steps import solve_nothing
 from hydro_sim_core.simulation.realtime import loop as compiled
 from hydro_sim_core.simulation.realtime.loop_data import (
     BEGAN,
     CHANNEL,
     DEADLINE,
+    IN_PAUSE,
     LOOKED_UNTIL,
     READ,
     SERIAL,
@@ -49,6 +51,7 @@ from hydro_sim_core.simulation.realtime.sensor_tables import NUM_VALUES, kind_of
 from hydro_sim_core.simulation.world import World
 
 _BILLION = 1_000_000_000
+_HALF = 2**31
 #: How long contacts are kept of every state after somebody has looked, ns.
 _LOOK = 3 * _BILLION
 #: What goes on in the next segment, beside the counts of ``PaceRecorder``.
@@ -68,6 +71,9 @@ ENTRIES = (
     compiled.ring,
     compiled.wait_on_bell,
     compiled.wait_for_state,
+    compiled.ask_for_steps,
+    compiled.follow_steps,
+    compiled.wait_for_steps,
 )
 
 
@@ -93,7 +99,9 @@ class Core:
     """
 
     def __init__(self, world: World, name: str = "", before: Core | None = None) -> None:
-        prepare(ENTRIES)
+        self._solve = world.machine.solve or solve_nothing
+        takes = (type(world.loop_stepper).takes, self._solve) if world.takes_whole_steps else ()
+        prepare((*ENTRIES, *takes))
         self._world = world
         self._lock = threading.Lock()  # between who closes the segment and who asks it for clients
         self.header = header_words(_sizes(world))
@@ -135,21 +143,34 @@ class Core:
 
     # --- the loop, in the stepping thread
 
-    def run(self, deadline: float, began: float | None, most: int) -> tuple[int, float, float | None]:
+    def run(
+        self, deadline: float, began: float | None, most: int, in_pause: bool = False
+    ) -> tuple[int, float, float | None]:
         """Take at most ``most`` steps, as ``loop.run`` does.
 
         Args:
             deadline: Time of the next step on the monotonic clock, s.
             began: When the last step began, s; None without one.
             most: Steps to take.
+            in_pause: Whether to take those that are asked for, as soon as they are.
 
         Returns:
             Why it returned, and the next deadline and the begin of the last step, s.
         """
         machine, own = self._world.machine, self.loop.own
         own[DEADLINE], own[BEGAN] = round(deadline * _BILLION), round((began or 0.0) * _BILLION)
-        substeps = self._world.loop_stepper.substeps
-        why = compiled.run(machine.handle, machine.solve, substeps, self._handle, self._world.time_step, most)
+        own[IN_PAUSE] = in_pause
+        stepper = self._world.loop_stepper
+        why = compiled.run(
+            machine.handle,
+            self._solve,
+            stepper.substeps,
+            type(stepper).takes,  # uncompiled, it would be a method of the object
+            stepper.other_steps,
+            self._handle,
+            self._world.time_step,
+            most,
+        )
         return why, int(own[DEADLINE]) / _BILLION, int(own[BEGAN]) / _BILLION or None
 
     @property
@@ -191,7 +212,30 @@ class Core:
             self.loop.joints[row, CHANNEL] = -1
             self.loop.until[row] = np.inf
 
+    @property
+    def steps_left(self) -> int:
+        """Steps that are asked for while paused, and not taken yet."""
+        return self.steps_until(int(self.control[Control.STEPS_ASKED]))
+
+    def steps_until(self, asked: int) -> int:
+        """Steps left until a value of ``Control.STEPS_ASKED``; below 0 if there were more."""
+        left = asked - int(self.status[Status.STEPS_TAKEN])
+        return (left + _HALF) % (2 * _HALF) - _HALF  # clients add to its low half alone
+
+    def follow_steps(self, number: int) -> None:
+        """Tell clients that so many of the steps that were asked for are taken, or broken off."""
+        compiled.follow_steps(self._handle, int(self.status[Status.STEPS_TAKEN]) + number)
+
     # --- from any thread
+
+    def ask_for_steps(self, number: int) -> int:
+        """Ask for steps while paused; return the value of ``Control.STEPS_ASKED`` that ends with them."""
+        return int(compiled.ask_for_steps(self._handle, number))
+
+    def wait_for_steps(self, asked: int, timeout: float) -> bool:
+        """Wait until all steps up to a value of ``Control.STEPS_ASKED`` are taken, at most ``timeout`` s; whether."""
+        deadline = time.monotonic_ns() + round(timeout * _BILLION)
+        return int(compiled.wait_for_steps(self._handle, asked, deadline)) <= 0
 
     @property
     def head(self) -> int:

@@ -28,11 +28,13 @@ from hydro_sim_core.shared_memory.layout import (
     Overrun,
     Status,
 )
+from hydro_sim_core.simulation.integrators.other_steps import OtherStep, OtherSteps
 from hydro_sim_core.simulation.integrators.substeps import Substeps, cross_time_step
 from hydro_sim_core.simulation.realtime.loop_data import (
     ASKED,
     BEGAN,
     DEADLINE,
+    IN_PAUSE,
     LATE,
     READ,
     SERIAL,
@@ -53,24 +55,34 @@ from hydro_sim_core.solvers.solve import SolverEntry
 SPENT, ATTEND, STEP = range(3)
 
 _STEPPED, _CATCH_UP = int(Flag.STEPPED), int(Overrun.CATCH_UP)
-_RUNNING, _WAITING = int(Life.RUNNING), int(Life.WAITING)
+_RUNNING, _WAITING, _PAUSED = int(Life.RUNNING), int(Life.WAITING), int(Life.PAUSED)
 _BILLION = 1_000_000_000
 #: Longest time without a look at the control words, and from which on a wait can be interrupted, ns.
 _HEARTBEAT, _LONG_WAIT = 100_000_000, 20_000_000
 _LN_WIDTH = 0.009950330853168083
+_HALF = 2**31
 assert BIN_WIDTH == 0.01
 
 
 @entry
 def run(
-    machine: MachineData, solve: SolverEntry, substeps: Substeps, loop: Loop, dt: float, most: int
+    machine: MachineData,
+    solve: SolverEntry,
+    substeps: Substeps,
+    other_step: OtherStep,
+    other_steps: OtherSteps,
+    loop: Loop,
+    dt: float,
+    most: int,
 ) -> int:
-    """Take steps at their deadlines.
+    """Take steps at their deadlines, or, with ``loop.own[IN_PAUSE]``, as they are asked for while paused.
 
     Args:
         machine: Data of the step.
         solve: Solver of the step's problem.
         substeps: Memory of error control.
+        other_step: Takes a time step that is no convex one.
+        other_steps: Memory of these.
         loop: Data of the loop; the next deadline is ``loop.own[DEADLINE]``.
         dt: Time step, s.
         most: Steps to take at most.
@@ -79,8 +91,8 @@ def run(
         ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole, or is to be seen by Python first:
         its deadline has come, and its commands are taken.
 
-    Reads loop: own; substeps: accuracy, counts; machine.drives: v_after; machine.state: q, step, v;
-    machine.model.forest: prescribed.
+    Reads loop: own, words; other_steps: are_taken; substeps: accuracy, counts; loop.at: status; machine.drives:
+    v_after; machine.state: q, step, v; other_steps.radau: counts; machine.model.forest: prescribed.
     Writes loop: own, q_before, spent, v_before; machine.drives: v_target.
     """
     own, state = loop.own, machine.state
@@ -98,7 +110,9 @@ def run(
             loop.q_before[i] = state.q[i]
         for i in range(state.v.shape[0]):
             loop.v_before[i] = state.v[i]
-        if substeps.accuracy[0] > 0.0:
+        if other_steps.are_taken != 0:
+            status = other_step(machine, other_steps, dt)
+        elif substeps.accuracy[0] > 0.0:
             status = cross_time_step(machine, solve, substeps, dt, False)
         else:
             status = advance(machine, solve, dt, 1, False, False)
@@ -106,8 +120,9 @@ def run(
             own[ASKED] = status
             return STEP
         keep_set_points(loop.plan)
+        counts = other_steps.radau.counts if other_steps.are_taken != 0 else substeps.counts
         for i in range(loop.spent.shape[0]):
-            loop.spent[i] = substeps.counts[i]
+            loop.spent[i] = counts[i]
         for k in range(machine.model.forest.prescribed.shape[0]):
             i = machine.model.forest.prescribed[k]
             machine.drives.v_target[i] = machine.drives.v_after[i]
@@ -115,6 +130,8 @@ def run(
         ended = clock_ns()
         tell_state(machine, loop, dt, ended - began, _STEPPED)
         _count_step(loop, began, clock_ns())
+        if own[IN_PAUSE] != 0:
+            _follow_steps(loop, loop.words[loop.at.status + Status.STEPS_TAKEN] + 1)
     return SPENT
 
 
@@ -130,6 +147,38 @@ def tell(machine: MachineData, loop: Loop, dt: float, took: int, flags: int) -> 
 def take(machine: MachineData, loop: Loop, time: float) -> None:
     """Take the commands of clients for a step that Python takes at simulated ``time`` (s)."""
     take_commands(machine, loop, time)
+
+
+@entry
+def ask_for_steps(loop: Loop, number: int) -> int:
+    """Ask for steps while paused; return the value of ``STEPS_TAKEN`` once they are taken.
+
+    Reads loop: words; loop.at: control.
+    """
+    return add(loop.words, loop.at.control + Control.STEPS_ASKED, number) + number
+
+
+@entry
+def follow_steps(loop: Loop, taken: int) -> None:
+    """Tell how many of the steps that were asked for while paused are taken, or broken off, and wake who waits."""
+    _follow_steps(loop, taken)
+
+
+@entry
+def wait_for_steps(loop: Loop, count: int, deadline: int) -> int:
+    """Wait until ``STEPS_TAKEN`` is ``count``, until a time of CLOCK_MONOTONIC, ns; return how many are left.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, taken = loop.words, loop.at.status + Status.STEPS_TAKEN
+    add(words, loop.at.control + Control.WAITERS, 1)
+    fence()
+    left = _steps_between(load(words, taken), count)
+    while left > 0 and clock_ns() < deadline:
+        wait_for_change(words, taken, count - left, deadline)
+        left = _steps_between(load(words, taken), count)
+    add(words, loop.at.control + Control.WAITERS, -1)
+    return left
 
 
 @entry
@@ -188,6 +237,13 @@ def _wait_for_turn(loop):
         if _asks_for_python(loop):
             return False
         channel = _channel_without_permit(loop)
+        if own[IN_PAUSE] != 0:
+            words[at.status + Status.WAITS_FOR], words[at.status + Status.LIFE] = -1, _PAUSED
+            own[DEADLINE], own[BEGAN] = now, 0
+            if _steps_left(loop) > 0:
+                return True
+            _sleep_on_bell(loop, bell, now + _HEARTBEAT)
+            continue
         words[at.status + Status.WAITS_FOR] = channel if channel < at.num_channels else -1
         if channel >= 0:
             words[at.status + Status.LIFE] = _WAITING
@@ -209,10 +265,11 @@ def _wait_for_turn(loop):
 def _asks_for_python(loop):
     """Whether a control word asks for what Python does.
 
-    Reads loop: words; loop.at: control, status.
+    Reads loop: own, words; loop.at: control, status.
     """
     words, control = loop.words, loop.at.control
-    asked = load(words, control + Control.ATTEND) != 0 or words[control + Control.PAUSED] != 0
+    is_paused = words[control + Control.PAUSED] != 0
+    asked = load(words, control + Control.ATTEND) != 0 or is_paused != (loop.own[IN_PAUSE] != 0)
     asked = asked or _leaves_followers_behind(loop)
     return asked or words[control + Control.RESETS_ASKED] != words[loop.at.status + Status.RESETS_DONE]
 
@@ -266,6 +323,40 @@ def _sleep_on_bell(loop, seen, deadline):
     store(words, asleep, 0)
 
 
+# --- Steps that are asked for while paused
+
+
+@kernel
+def _steps_between(taken, asked):
+    """How many steps are left from one count to another: their low halves count, as clients in Python add to these."""
+    return (asked - taken + _HALF) % (2 * _HALF) - _HALF
+
+
+@kernel
+def _steps_left(loop):
+    """Steps that are asked for and not taken yet.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, at = loop.words, loop.at
+    return _steps_between(
+        words[at.status + Status.STEPS_TAKEN], load(words, at.control + Control.STEPS_ASKED)
+    )
+
+
+@kernel
+def _follow_steps(loop, taken):
+    """Store ``STEPS_TAKEN`` once the state is told, and wake whoever waits for it.
+
+    Reads loop: words; loop.at: control, status.
+    """
+    words, at = loop.words, loop.at
+    store(words, at.status + Status.STEPS_TAKEN, taken)
+    fence()
+    if load(words, at.control + Control.WAITERS) > 0:
+        wake_all(words, at.status + Status.STEPS_TAKEN)
+
+
 # --- Timing of steps
 
 
@@ -277,8 +368,9 @@ def _note_begin(loop, began):
     Writes loop: own.
     """
     own, period = loop.own, loop.words[loop.at.control + Control.PERIOD_NS]
-    own[LATE] = max(0, began - own[DEADLINE]) if period > 0 else 0
-    _count(loop, Histogram.LATENESS, own[LATE])
+    own[LATE] = max(0, began - own[DEADLINE]) if period > 0 and own[IN_PAUSE] == 0 else 0
+    if own[IN_PAUSE] == 0:
+        _count(loop, Histogram.LATENESS, own[LATE])
     if own[BEGAN] > 0:
         _count(loop, Histogram.PERIOD, began - own[BEGAN])
         if period > 0:
@@ -298,7 +390,7 @@ def _count_step(loop, began, ended):
     words[status + Status.STEPS] += 1
     _count_latency(loop, ended)
     period = words[loop.at.control + Control.PERIOD_NS]
-    if period == 0:
+    if period == 0 or own[IN_PAUSE] != 0:
         own[DEADLINE] = ended
         return
     own[DEADLINE] += period

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.shared_memory.layout import Control, Status
 from hydro_sim_core.simulation.realtime.core import Core
 from hydro_sim_core.simulation.running.reader import RingReader
+from hydro_sim_core.simulation.running.single_steps import SingleSteps, StepRequest
 from hydro_sim_core.simulation.world import World
-from hydro_sim_core.simulation.world.snapshot import Snapshot
+from hydro_sim_core.simulation.world.snapshot import Snapshot, take_snapshot
 
 #: How long ``step``, ``stop`` and ``reset`` wait for the thread, s; the first step may have to compile.
 HANDSHAKE_TIMEOUT = 600.0
-
-
-@dataclass(eq=False)
-class _StepRequest:
-    """Single steps requested while paused; ``wanted`` becomes 0 when they are aborted."""
-
-    wanted: int
-    taken: int = 0
-    answer: Future[int] = field(default_factory=Future)
+#: How often who waits for steps looks whether they can still come, s.
+_LOOK_PERIOD = 0.1
 
 
 class RunnerRequests:
@@ -41,11 +33,13 @@ class RunnerRequests:
     _reader: RingReader
     _error: BaseException | None
     _running: bool
+    _is_in_loop: bool
+    _thread: threading.Thread | None
 
     def __init__(self, start_paused: bool) -> None:
         self._inbox: queue.SimpleQueue[Callable[[World], None]] = queue.SimpleQueue()
         self._condition = threading.Condition()
-        self._step_requests: deque[_StepRequest] = deque()
+        self._single_steps = SingleSteps(self._condition)
         self._failure: str | None = None
         self._permitted = 0
         self._epoch = 0
@@ -69,6 +63,11 @@ class RunnerRequests:
         self._core.control[Control.ATTEND] = 1
         self._core.ring()
         self._condition.notify_all()
+
+    def _call_back(self) -> None:
+        """Have the compiled loop come back to Python before its next step."""
+        with self._condition:
+            self._rouse()
 
     @property
     def paused(self) -> bool:
@@ -99,7 +98,7 @@ class RunnerRequests:
 
     def _enter_pause(self, paused: bool) -> None:
         self._paused = paused
-        self._break_off_single_steps()
+        self._single_steps.break_off()
         if not paused:
             self._failure = None
 
@@ -110,11 +109,7 @@ class RunnerRequests:
     def break_off_single_steps(self) -> None:
         """Abort the remaining single steps."""
         with self._condition:
-            self._break_off_single_steps()
-
-    def _break_off_single_steps(self) -> None:
-        for request in self._step_requests:
-            request.wanted = 0
+            self._single_steps.break_off()
 
     def step(self, n: int = 1) -> Snapshot:
         """Take ``n`` steps while paused and return the snapshot after the last; otherwise as ``begin_steps``.
@@ -123,8 +118,17 @@ class RunnerRequests:
             InputError: The runner is not paused or not running, or ``n`` is not a positive integer.
             FloatingPointError: A step has no finite result; the state stays at the last good step.
         """
-        self.begin_steps(n).result()
-        return self._reader.newest
+        self._core.look()  # contacts of the steps are kept for the snapshot
+        request = self._ask_for_steps(n, waits=True)
+        self._core.ring()
+        answer = request.answer
+        while not answer.done() and not self._core.wait_for_steps(request.last, _LOOK_PERIOD):
+            self._core.look()  # another one, if the world was exchanged
+        with self._condition:
+            self._single_steps.forget(request)
+        if answer.done():
+            answer.result()
+        return self.snapshot()
 
     def begin_steps(self, n: int) -> Future[int]:
         """Request ``n`` steps while paused, without waiting for them.
@@ -136,6 +140,11 @@ class RunnerRequests:
         Raises:
             InputError: The runner is not paused or not running, or ``n`` is no whole number above 0.
         """
+        request = self._ask_for_steps(n, waits=False)
+        self._call_back()
+        return request.answer
+
+    def _ask_for_steps(self, n: int, *, waits: bool) -> StepRequest:
         n = whole_number("step", "n", n, least=1)
         with self._condition:
             if not self.running:
@@ -143,12 +152,27 @@ class RunnerRequests:
             if not self._paused:
                 raise InputError("step", "runner", "is not paused", "pause it first")
             self._failure = None
-            request = _StepRequest(n)
-            # A future cancelled by the caller must not raise in the stepping thread.
-            request.answer.set_running_or_notify_cancel()
-            self._step_requests.append(request)
-            self._rouse()
-        return request.answer
+            return self._single_steps.ask(self._core, n, waits=waits)
+
+    def snapshot(self) -> Snapshot:
+        """State after the last step."""
+        if not self._is_in_loop or threading.current_thread() in (self._thread, self._reader.thread):
+            return self._reader.newest
+        snapshot = self._reader.read_newest()
+        # Nobody has looked for a while: the stepping thread comes back once and takes it.
+        return self._taken_snapshot() if snapshot is None else snapshot
+
+    def _taken_snapshot(self) -> Snapshot:
+        taken = threading.Event()
+
+        def take(world: World) -> None:
+            self._reader.renew(take_snapshot(world, self._epoch))
+            taken.set()
+
+        self.submit(take)
+        while not taken.wait(_LOOK_PERIOD) and self._running:
+            pass
+        return self._reader.newest
 
     def reset(self, *, time: bool = True, state: bool = True) -> None:
         """Reset the world before the next step; aborts single steps.
@@ -250,15 +274,3 @@ class RunnerRequests:
             except queue.Empty:
                 return
             action(self.world)
-
-    def _answer_step_requests(self) -> None:
-        """Complete the futures of finished or aborted requests, and of all requests after a failed step."""
-        while self._step_requests:
-            request = self._step_requests[0]
-            if self._failure is not None:
-                request.answer.set_exception(FloatingPointError(self._failure))
-            elif request.taken >= request.wanted:
-                request.answer.set_result(request.taken)
-            else:
-                break
-            self._step_requests.popleft()

@@ -195,6 +195,7 @@ class FixedRateRunner(RunnerRequests):
             planner: Tells the compiled loop what to command in these steps instead.
         """
         self._sources.add(source, idle, planner)
+        self._call_back()
 
     @property
     def led_joints(self) -> tuple[str, ...]:
@@ -214,6 +215,7 @@ class FixedRateRunner(RunnerRequests):
         and so the compiled loop cannot take the steps; see ``add_follower``.
         """
         self._listeners.append(listener)
+        self._call_back()
 
     def add_follower(self, follower: Callable[[Snapshot], None]) -> None:
         """Call ``follower`` with every snapshot, also after a reset, in order, a little later and in any thread.
@@ -222,6 +224,7 @@ class FixedRateRunner(RunnerRequests):
         has something to do for others.
         """
         self._reader.follow(follower)
+        self._call_back()
 
     @property
     def steps_in_loop(self) -> int:
@@ -232,26 +235,6 @@ class FixedRateRunner(RunnerRequests):
     def states_lost(self) -> int:
         """States that followers have missed because they were more than the whole ring behind."""
         return self._reader.lost
-
-    def snapshot(self) -> Snapshot:
-        """State after the last step."""
-        if not self._is_in_loop or threading.current_thread() in (self._thread, self._reader.thread):
-            return self._reader.newest
-        snapshot = self._reader.read_newest()
-        if (
-            snapshot is None
-        ):  # nobody has looked for a while: the stepping thread comes back once and takes it
-            taken = threading.Event()
-
-            def take(world: World) -> None:
-                self._reader.renew(take_snapshot(world, self._epoch))
-                taken.set()
-
-            self.submit(take)
-            while not taken.wait(_HEARTBEAT) and self._running:
-                pass
-            snapshot = self._reader.newest
-        return snapshot
 
     def wait_for_step(self, after: Snapshot | None, timeout: float) -> Snapshot | None:
         """Wait for a snapshot newer than ``after``.
@@ -293,15 +276,7 @@ class FixedRateRunner(RunnerRequests):
             while not self._stopping:
                 self._attend()
                 if self._paused:
-                    self._pace.stand_still()
-                    self._core.status[Status.LIFE] = Life.PARKED if self._failure else Life.PAUSED
-                    if self._step_requests:
-                        self._single_step()
-                    elif self._client_steps() > 0:
-                        self._one_step()
-                        self._core.status[Status.STEPS_TAKEN] += 1
-                    else:
-                        self._wait_for_word(paused=True)
+                    self._stand()
                     deadline = time.monotonic()
                     continue
                 self._pace.run_on()
@@ -319,9 +294,9 @@ class FixedRateRunner(RunnerRequests):
             self._core.status[Status.LIFE] = Life.STOPPED
             with self._condition:
                 self._running = False
-                self._break_off_single_steps()
+                self._single_steps.break_off()
                 self._condition.notify_all()
-            self._answer_step_requests()
+            self._single_steps.answer(self._core)
 
     def _end_with(self, error: BaseException) -> None:
         """End the run with the error of a follower."""
@@ -329,6 +304,22 @@ class FixedRateRunner(RunnerRequests):
             self._error = error
             self._stopping = True
             self._rouse()
+
+    def _stand(self) -> None:
+        """Take the steps that are asked for while paused, or wait for something to do."""
+        core = self._core
+        self._pace.stand_still()
+        is_asked = core.steps_left > 0
+        if is_asked:
+            self._failure = None
+        core.status[Status.LIFE] = Life.PARKED if self._failure else Life.PAUSED
+        steps = 0 if self._failure else self._steps_without_python()
+        if steps:
+            self._stretch(0.0, self._single_steps.most(core, steps), in_pause=True)
+        elif is_asked:
+            self._python_step(0.0, in_pause=True)
+        else:
+            self._wait_for_word(paused=True)
 
     # --- stretches of steps without Python
 
@@ -342,54 +333,62 @@ class FixedRateRunner(RunnerRequests):
         self.world.leave_to_others(self._core.led_joints)
         return int(min(idle, self.world.begin_stretch()))
 
-    def _stretch(self, deadline: float, steps: int) -> float:
-        """Have the compiled loop take steps from ``deadline`` (s) on; return the next deadline."""
+    def _stretch(self, deadline: float, steps: int, in_pause: bool = False) -> float:
+        """Have the compiled loop take steps from ``deadline`` (s) on; return the next deadline.
+
+        In a pause these are the steps that are asked for, as soon as they are.
+        """
         world, core, pace = self.world, self._core, self._pace
         first = world.step_count
         told = Circumstances(world, world.loads_of_next_step, world.pulls)
         self._reader.begin(told)
         self._is_in_loop = True
         try:
-            why, deadline, pace.began = core.run(deadline, pace.began, steps)
+            why, deadline, pace.began = core.run(deadline, pace.began, steps, in_pause)
+            # Who was told that steps of a pause are taken reads the ring until their snapshot is there; others need
+            # not wait for what followers do with the rest.
+            self._is_in_loop = in_pause
+            if world.step_count > first:
+                world.end_stretch(core.before, told.loads)
+                self._sources.take_back(world, core.loop.plan)
+            self._reader.finish(lambda: take_snapshot(world, self._epoch))
         finally:
             self._is_in_loop = False
-        if world.step_count > first:
-            world.end_stretch(core.before, told.loads)
-            self._sources.take_back(world, core.loop.plan)
-        self._reader.finish(lambda: take_snapshot(world, self._epoch))
         self._tell_given_up()
-        return self._python_step(deadline) if why == STEP else deadline
+        return self._python_step(deadline, in_pause) if why == STEP else deadline
 
-    def _python_step(self, deadline: float) -> float:
-        """Take a step whose deadline (s) has come; wait for the next deadline, and return it."""
-        self._one_step()
-        return self._keep_deadline(deadline + self._period)
+    def _python_step(self, deadline: float, in_pause: bool = False) -> float:
+        """Take a step whose deadline (s) has come; wait for the next deadline, and return it. A pause has none."""
+        is_taken = self._one_step()
+        if not in_pause:
+            return self._keep_deadline(deadline + self._period)
+        self._pace.began = None
+        if is_taken:
+            self._core.follow_steps(1)
+        return deadline
 
     def _attend(self) -> None:
         """Carry out requests of other threads and processes."""
         self._core.control[Control.ATTEND] = 0
         self._attend_to_clients()
         self._empty_inbox()
-        self._answer_step_requests()
 
     def _attend_to_clients(self) -> None:
         """Carry out what other processes ask for in the control words."""
         control, status = self._core.control, self._core.status
         self._follow_pause()
-        if not self._paused:
-            status[Status.STEPS_TAKEN] = control[Control.STEPS_ASKED]
         asked = int(control[Control.RESETS_ASKED])
         if asked != status[Status.RESETS_DONE]:
             self.break_off_single_steps()
+        self._single_steps.answer(self._core)
+        if not self._paused and self._core.steps_left > 0:
+            self._core.follow_steps(self._core.steps_left)
+        if asked != status[Status.RESETS_DONE]:
             self.world.reset()
             self._failure = None
             self._begin_epoch()
             self._publish(0.0, 0)
             status[Status.RESETS_DONE] = asked  # last: who waits for it takes the newest state then
-
-    def _client_steps(self) -> int:
-        """Single steps that other processes have asked for and that are not taken yet."""
-        return int(self._core.control[Control.STEPS_ASKED] - self._core.status[Status.STEPS_TAKEN])
 
     def _look_around(self) -> None:
         """Tell what a stretch, which may take hours, gives up, and free the channels of clients that have died."""
@@ -419,20 +418,14 @@ class FixedRateRunner(RunnerRequests):
             self._stopping
             or self._paused is not paused
             or bool(control[Control.PAUSED]) is not paused
-            or len(self._step_requests) > 0
             or (self._lock_step and not self._paused and self._permitted > 0)
             or not self._inbox.empty()
-            or (paused and self._client_steps() > 0)
+            or (paused and self._core.steps_left > 0)
             or control[Control.RESETS_ASKED] != self._core.status[Status.RESETS_DONE]
         )
 
-    def _single_step(self) -> None:
-        request = self._step_requests[0]
-        if request.taken < request.wanted:
-            self._one_step()
-            request.taken += self._failure is None
-
-    def _one_step(self) -> None:
+    def _one_step(self) -> bool:
+        """Take a step in Python; False if it failed, which pauses the run at the state before."""
         began = time.monotonic()
         self._core.take_commands()
         self.world.leave_to_others(self._core.led_joints)
@@ -443,14 +436,16 @@ class FixedRateRunner(RunnerRequests):
             with self._condition:
                 self._failure = str(failure)
                 self._set_paused(True)
-            self._core.park(self._failure)
-            return
+            self._core.park(str(failure))
+            self._single_steps.fail(self._core, str(failure))
+            return False
         self._sources.note_step(self.world)
         nominal, ended = None if self._lock_step or not self._period else self._period, time.monotonic()
         self._steps_by_python += 1
         self._pace.step_taken(began, ended, nominal)
         self._permitted = max(0, self._permitted - 1)
         self._publish(ended - began, Flag.STEPPED)
+        return True
 
     def _keep_deadline(self, deadline: float) -> float:
         """Wait until ``deadline``; return it, or a later one if periods had to be dropped."""

@@ -65,6 +65,18 @@ class SoftScratch(NamedTuple):
     mean: Float2D
 
 
+def no_soft_pairs() -> SoftPairs:
+    """Clouds and parameters where there is no smooth contact."""
+    return SoftPairs(
+        planes=np.zeros((0, 6, 0)),
+        balls=np.zeros((0, 4, 0)),
+        counts=np.zeros((0, 2), dtype=np.int64),
+        areas=np.zeros((0, 0)),
+        parameters=np.zeros((0, 0)),
+        stages=0,
+    )
+
+
 def make_soft_scratch(soft: SoftPairs, size: int) -> SoftScratch:
     """Memory for states of ``size`` coordinates and velocities."""
     return SoftScratch(

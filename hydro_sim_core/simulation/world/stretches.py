@@ -7,6 +7,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.simulation.integrators.continuous import ContinuousSteps
+from hydro_sim_core.simulation.integrators.soft import SoftSteps
 from hydro_sim_core.simulation.integrators.steppers import (
     ErrorControlledSteps,
     FixedSteps,
@@ -26,7 +28,7 @@ class WorldStretches(WorldParts):
     @property
     def takes_whole_steps(self) -> bool:
         """Whether every step is one compiled call unless that fails."""
-        return type(self._stepper) in (FixedSteps, ErrorControlledSteps)
+        return type(self._stepper) in (FixedSteps, ErrorControlledSteps, ContinuousSteps, SoftSteps)
 
     @property
     def loop_stepper(self) -> LoopStepper:

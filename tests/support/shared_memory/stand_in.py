@@ -186,6 +186,7 @@ class StandIn:
         self._count(began, ended, period)
         if self._is_asked_for:  # whoever pauses in the middle of a step has not asked for it
             self._set(Status.STEPS_TAKEN, self._get(Status.STEPS_TAKEN) + 1)
+            self.memory.wake(self.status + Status.STEPS_TAKEN)
         if period:
             self._wait_for_deadline(period, ended)
 

@@ -1,0 +1,103 @@
+"""Steps that threads of this process ask for while paused: by a count in the mailbox, as clients elsewhere do."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Condition
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.realtime.core import Core
+
+#: So many steps cannot be asked for: clients add to the low half of the count.
+_TOO_MANY = 2**31
+
+
+@dataclass(eq=False)
+class StepRequest:
+    """Steps that are asked for.
+
+    Attributes:
+        number: How many.
+        last: Value of ``Control.STEPS_ASKED`` that ends with them.
+        waits: Whether who asks waits for the count itself, so that the compiled loop need not come back for an answer.
+        is_broken_off: Whether those that are left are wanted no more.
+        answer: Receives how many were taken.
+    """
+
+    number: int
+    last: int
+    waits: bool
+    is_broken_off: bool = False
+    answer: Future[int] = field(default_factory=Future)
+
+
+class SingleSteps:
+    """Requests for steps while paused, in the order of their counts.
+
+    Args:
+        condition: Held where requests come and go.
+    """
+
+    def __init__(self, condition: Condition) -> None:
+        self._condition = condition
+        self._requests: deque[StepRequest] = deque()
+
+    # --- from any thread, with the condition
+
+    def ask(self, core: Core, number: int, *, waits: bool) -> StepRequest:
+        """Ask for steps.
+
+        Raises:
+            InputError: There are too many.
+        """
+        if core.steps_left + number >= _TOO_MANY:
+            raise InputError("step", "n", f"{number} steps are too many", f"ask for fewer than {_TOO_MANY}")
+        request = StepRequest(number, core.ask_for_steps(number), waits)
+        # A future cancelled by the caller must not raise in the stepping thread.
+        request.answer.set_running_or_notify_cancel()
+        self._requests.append(request)
+        return request
+
+    def forget(self, request: StepRequest) -> None:
+        """Answer this one no more."""
+        if request in self._requests:
+            self._requests.remove(request)
+
+    def break_off(self) -> None:
+        """Have the stepping thread take none of them any more."""
+        for request in self._requests:
+            request.is_broken_off = True
+
+    # --- in the stepping thread
+
+    def most(self, core: Core, steps: int) -> int:
+        """How many of ``steps`` may be taken until somebody waits for an answer."""
+        with self._condition:
+            return min([steps, *(core.steps_until(one.last) for one in self._requests if not one.waits)])
+
+    def answer(self, core: Core) -> None:
+        """Complete those that are taken or broken off."""
+        while True:
+            with self._condition:
+                if not self._requests:
+                    return
+                request = self._requests[0]
+                left = max(0, core.steps_until(request.last))
+                if left and not request.is_broken_off:
+                    return
+                self._requests.popleft()
+            request.answer.set_result(max(0, request.number - left))
+            if left:  # afterwards: who waits for the count looks at the answer then
+                core.follow_steps(left)
+
+    def fail(self, core: Core, why: str) -> None:
+        """Tell all who have asked, clients too, that a step failed; none of the others is taken."""
+        with self._condition:
+            requests, left = list(self._requests), core.steps_left
+            self._requests.clear()
+        for request in requests:
+            request.answer.set_exception(FloatingPointError(why))
+        if left > 0:
+            core.follow_steps(left)

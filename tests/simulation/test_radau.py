@@ -1,0 +1,99 @@
+"""Radau IIA of the continuous model: its numbers, and what integrators of SciPy find of the same derivative."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+import hydro_sim_core as hs
+from hydro_sim_core.simulation.integrators import radau
+from hydro_sim_core.simulation.integrators.continuous_forces import state_derivative
+from support.simulation.made_scenes import GROUND, box, free, make_world, snake
+
+CONTINUOUS = {"model": "continuous"}
+
+
+def test_its_numbers_are_those_of_three_points_of_radau() -> None:
+    """Collocation: sums over the stages integrate polynomials of degree 2 exactly, and the end those of degree 4."""
+    c = np.array(radau._C)
+    powers = np.vander(c, 3, increasing=True)
+    A = np.linalg.solve(powers.T, (np.vander(c, 4, increasing=True)[:, 1:] / [1, 2, 3]).T).T
+    for k in range(5):
+        assert A[2] @ c**k == pytest.approx(1.0 / (k + 1), abs=1e-14)
+    T, inverse = np.array(radau._T), np.array(radau._T_INVERSE)
+    blocks = [[radau._REAL, 0, 0], [0, radau._PAIR, -radau._IMAGINARY], [0, radau._IMAGINARY, radau._PAIR]]
+    np.testing.assert_allclose(T @ inverse, np.eye(3), atol=2e-15)
+    np.testing.assert_allclose(inverse @ np.linalg.inv(A) @ T, blocks, atol=2e-13)
+    # The estimate of the error, which has the rate at the begin, is 0 where the solution is of degree 2.
+    for k in (1, 2):
+        rate = 1.0 if k == 1 else 0.0
+        assert rate + np.array(radau._E) @ c**k == pytest.approx(0.0, abs=1e-13)
+
+
+def found_by_scipy(world: hs.World, duration: float, method: Any, accuracy: float) -> np.ndarray:
+    """Coordinates and velocities after a time, by an integrator of SciPy's."""
+    machine, size = world.machine, len(world.q) + len(world.v)
+    rates, spare = np.empty((2, size))
+
+    def derivative(_: float, y: np.ndarray) -> np.ndarray:
+        state_derivative(machine.handle, world.time_step, y.copy(), rates, spare, np.empty((0, 0)))
+        return rates.copy()
+
+    begin = np.concatenate((world.q, world.v))
+    return scipy.integrate.solve_ivp(
+        derivative, (0.0, duration), begin, method, rtol=accuracy, atol=1e-2 * accuracy
+    ).y[:, -1]
+
+
+def test_a_swinging_chain_is_where_another_method_finds_it() -> None:
+    """Explicit and of order 8, far more accurate: the distance is what was asked for."""
+    for accuracy in (1e-6, 1e-10):
+        world = make_world(free(snake()), time_step=0.01, solver={**CONTINUOUS, "accuracy": accuracy})
+        rng = np.random.default_rng(3)
+        world.set_state(world.q, rng.uniform(-1.0, 1.0, len(world.v)))
+        wanted = found_by_scipy(world, 0.1, "DOP853", 1e-12)
+        world.step(10)
+        np.testing.assert_allclose(np.concatenate((world.q, world.v)), wanted, atol=20.0 * accuracy)
+
+
+def test_a_box_that_lands_is_where_scipys_radau_finds_it() -> None:
+    """Through a stiff touch, whose error grows with every step."""
+    ends = []
+    for accuracy in (1e-5, 1e-8):
+        brick = free(box("brick", (0.2, 0.15, 0.08), 0.2, modulus=1e6), (0, 0, 0.0405), (0.02, 0.01, 0))
+        world = make_world(brick, environment=[GROUND], solver={**CONTINUOUS, "accuracy": accuracy})
+        world.set_state(world.q, [0.0, 0.0, 0.0, 0.1, 0.0, -0.2])
+        wanted = found_by_scipy(world, 0.02, "Radau", 1e-9)
+        world.step(20)
+        assert len(world.contacts) == 1
+        ends.append(np.abs(np.concatenate((world.q, world.v)) - wanted).max())
+    assert ends[0] < 1e-4
+    assert ends[1] < 1e-6
+
+
+def test_the_first_step_is_as_long_as_the_motion_is_smooth() -> None:
+    """And what is left of it is kept for the next time step: one integration step for each."""
+    world = make_world(free(box("brick", (0.2, 0.1, 0.05), 1.0)), solver=CONTINUOUS)
+    world.step(1)
+    begin = world.diagnostics()["integration_steps"]
+    world.step(100)
+    assert world.diagnostics()["integration_steps"] == begin + 100
+
+
+def test_a_state_that_cannot_be_integrated_stays() -> None:
+    """With the reason, and where the step began; after a reset it goes on."""
+    world = make_world(free(snake()), solver=CONTINUOUS)
+    world.step(5)
+    world.set_command([1.7e308], "effort")
+    q, v = world.q, world.v
+    with pytest.raises(FloatingPointError, match="cannot be integrated to the accuracy"):
+        world.step()
+    np.testing.assert_array_equal(world.q, q)
+    np.testing.assert_array_equal(world.v, v)
+    world.reset()
+    world.step(3)
+    assert math.isfinite(float(world.q.sum()))
