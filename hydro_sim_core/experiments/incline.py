@@ -41,7 +41,7 @@ MASS = 1.0
 SETTLING_TIME = 0.3
 MEASURING_TIME = 0.2
 #: Bounds on deviations from Coulomb's law by angle, degrees, and for others: stiction speed over speed, settling, fit.
-BOUNDS, BOUND = {28.0: 2e-5, 30.0: 2e-6, 35.0: 1.2e-6, 40.0: 1.3e-6}, 1e-4
+BOUNDS, BOUND = {28.0: 2e-5, 30.0: 1.5e-6, 35.0: 1e-7, 40.0: 2e-8}, 1e-4
 #: Bound on deviations from the regularised law, which is exact once the block has settled.
 OWN_LAW_BOUND = 2e-8
 #: Bound on the creep where Coulomb has none, in stiction speeds; at 25 degrees it is 2.6.

@@ -161,6 +161,7 @@ def test_swapping_the_bodies_turns_the_wrench_around(a, b, seed):
 def test_triangles_are_the_fans_of_the_polygons(a, b):
     """A pressure that is linear on a polygon has the same force in triangles where all of them are pressed."""
     X_WA, X_WB = touching_poses(9)
+    # Without those that lie across the margin, upright: they stay whole.
     whole = patch_of(SOFT[a], X_WA, PARTNERS[b], X_WB, every_polygon=False)
     split = patch_of(SOFT[a], X_WA, PARTNERS[b], X_WB, "triangle", every_polygon=False)
     owner = np.repeat(np.arange(whole.num_faces), [len(p) for p in whole.polygons])

@@ -246,7 +246,9 @@ def append_polygon(faces, count, n, every, has_margin, is_skin, scratch):
     they press with nothing, and around boxes on each other there are several times as many of them as of others.
 
     With a margin, polygons that the line of zero pressure crosses are stored in two parts: a law with the pressure at
-    their centroids alone would lose the force of the one or the other.
+    their centroids alone would lose the force of the one or the other. In steps upright ones of soft bodies, along which
+    the pressure falls, but not across, count as one: under a box that lies flat they come and go with its tilt, and a
+    box that slides would rock on them.
 
     The count goes on when the buffer is full, so that the caller can enlarge it. The force on rejected polygons is
     added to ``scratch.report``.
@@ -254,12 +256,14 @@ def append_polygon(faces, count, n, every, has_margin, is_skin, scratch):
     Reads scratch.work: cycle.
     Writes scratch.work: cycle.
     """
-    if is_skin and _slope_share(scratch.work) < UPRIGHT:
+    across = _slope_share(scratch.work)
+    if is_skin and across < UPRIGHT:
         if _is_flush(scratch.work, n):
             return count
         # What does not press of it is left out with the rejected ones.
         scratch.work.cycle[IS_FACE] = 0
-    if not (has_margin and crosses_zero(scratch.work, n)):
+    is_parted = has_margin and (every or is_skin or across >= UPRIGHT)
+    if not (is_parted and crosses_zero(scratch.work, n)):
         return _append_part(faces, count, n, every, is_skin, scratch)
     rows = scratch.work.cycle[ROWS]
     for side in range(2):

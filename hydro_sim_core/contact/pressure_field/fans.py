@@ -25,8 +25,8 @@ from hydro_sim_core.contact.pressure_field.faces import (
 def split_into_fans(faces: FaceBuffer, first: int, last: int) -> int:
     """Split faces into triangles around their centroids, in place.
 
-    The query has parted faces at the line of zero pressure. One whose triangles would differ in the sign of their
-    pressures by round-off stays whole.
+    A face whose triangles would differ in the sign of their pressures stays whole. The query has parted the others at
+    the line of zero pressure; upright ones count as one on purpose (see ``faces.append_polygon``).
 
     Args:
         faces: ``FaceBuffer``; what lies behind the faces is overwritten.

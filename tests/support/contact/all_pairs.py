@@ -12,6 +12,8 @@ import numpy as np
 from hydro_sim_core.geometry import Geometry, GeometryKind
 
 MIN_COSINE = np.cos(5.0 * np.pi / 8.0)
+#: Cosine below which a face is upright.
+UPRIGHT = 0.02
 #: Faces below this fraction of a patch's area are round-off.
 SLIVER = 1e-12
 
@@ -66,9 +68,9 @@ def contact_by_all_pairs(a: Geometry, X_WA: np.ndarray, b: Geometry, X_WB: np.nd
     cells_a = cells(a, R_BW @ X_WA[:3, :3], R_BW @ (X_WA[:3, 3] - X_WB[:3, 3]))
     cells_b = cells(b, np.eye(3), np.zeros(3))
     i, j = candidates(cells_a, cells_b)
-    polygons, counts, normals, fields = faces(cells_a, i, cells_b, j)
+    polygons, counts, normals, fields, upright = faces(cells_a, i, cells_b, j)
     if a.margin > 0.0 or b.margin > 0.0:
-        polygons, counts, normals, fields = by_sign(polygons, counts, normals, fields)
+        polygons, counts, normals, fields = by_sign(polygons, counts, normals, fields, upright)
     areas, centroids = area_and_centroid(polygons, counts)
     found = areas > 0.0
     areas, centroids, normals, fields = areas[found], centroids[found], normals[found], fields[found]
@@ -84,10 +86,14 @@ def contact_by_all_pairs(a: Geometry, X_WA: np.ndarray, b: Geometry, X_WB: np.nd
 
 
 def by_sign(
-    polygons: np.ndarray, counts: np.ndarray, normals: np.ndarray, fields: np.ndarray
+    polygons: np.ndarray, counts: np.ndarray, normals: np.ndarray, fields: np.ndarray, upright: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The parts of faces with positive and those with negative pressure."""
-    parts = [clipped(polygons, counts, sign * fields) for sign in (1.0, -1.0)]
+    """The parts of faces with positive and those with negative pressure; upright ones are whole, in the first part."""
+    everywhere = np.array([0.0, 0.0, 0.0, 1.0])
+    parts = [
+        clipped(polygons, counts, sign * np.where(upright[:, None], everywhere, fields))
+        for sign in (1.0, -1.0)
+    ]
     width = max(part.shape[1] for part, _ in parts)
     padded = [np.pad(part, ((0, 0), (0, width - part.shape[1]), (0, 0)), mode="edge") for part, _ in parts]
     return (
@@ -151,11 +157,12 @@ def candidates(a: Cells, b: Cells) -> tuple[np.ndarray, np.ndarray]:
 
 def faces(
     a: Cells, i: np.ndarray, b: Cells, j: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Faces of pairs of elements.
 
     Returns:
-        Polygons, their numbers of vertices, normals from A into B, and pressure fields.
+        Polygons, their numbers of vertices, normals from A into B, pressure fields, and whether they are upright: the
+        field that gives the pressure falls along them.
     """
     field_a, field_b = a.fields[i], b.fields[j]
     if np.isnan(field_a).any():
@@ -178,13 +185,17 @@ def faces(
         kept &= crosses(plane, a.corners[i])
         if b.corners.shape[1]:
             kept &= crosses(plane, b.corners[j])
+    with np.errstate(invalid="ignore"):
+        slopes = [np.einsum("ij,ij->i", f[:, :3], normals) for f in (-field_a, field_b)]
+    slope = np.nanmin(np.where(np.isnan(slopes), np.inf, slopes), axis=0)
+    upright = (slope < UPRIGHT * np.linalg.norm(field[:, :3], axis=1))[kept]
     i, j, normals, field = i[kept], j[kept], normals[kept], field[kept]
     polygons = a.corners[i] if plane is None else squares(plane[kept], a.corners[i])
     counts = np.full(len(i), polygons.shape[1])
     for walls in (a.walls[i], b.walls[j]):
         for k in range(walls.shape[1]):
             polygons, counts = clipped(polygons, counts, walls[:, k])
-    return polygons, counts, normals, field
+    return polygons, counts, normals, field, upright
 
 
 def falls(field: np.ndarray, normals: np.ndarray) -> np.ndarray:
