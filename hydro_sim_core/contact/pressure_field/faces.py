@@ -246,9 +246,9 @@ def append_polygon(faces, count, n, every, has_margin, is_skin, scratch):
     they press with nothing, and around boxes on each other there are several times as many of them as of others.
 
     With a margin, polygons that the line of zero pressure crosses are stored in two parts: a law with the pressure at
-    their centroids alone would lose the force of the one or the other. In steps upright ones of soft bodies, along which
-    the pressure falls, but not across, count as one: under a box that lies flat they come and go with its tilt, and a
-    box that slides would rock on them.
+    their centroids alone would lose the force of the one or the other. In steps upright ones of soft bodies, along
+    which the pressure falls, but not across, count as one: under a box that lies flat they come and go with its tilt,
+    and a box that slides would rock on them.
 
     The count goes on when the buffer is full, so that the caller can enlarge it. The force on rejected polygons is
     added to ``scratch.report``.
