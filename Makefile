@@ -7,6 +7,7 @@
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
 # make gpu-check  on a machine with a GPU: agreement of batches with the processor, and their speed
 # make robots     public robots, tried one by one: ROBOTS='example-robot-data=FOLDER …' says where their files are
+# make tasks      every shipped task headless, SEEDS=1 draws of each, into build/tasks
 # make parts      bolts, nuts, pegs and gears of Factory: PARTS=IsaacGymEnvs/assets says where their files are
 # make farms      random scenes by the hundred thousand, each step checked, into benchmarks/results
 # make validation run every experiment and write docs/validation.md with their numbers and pictures
@@ -15,7 +16,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros gpu-check farms robots parts validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros gpu-check farms robots tasks parts validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -106,6 +107,15 @@ gpu-check: export OMP_NUM_THREADS ?= 1
 gpu-check: $(VENV)/.test-ready
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/compilation/test_side_by_side.py tests/simulation/test_batches.py
 	$(BIN)/python benchmarks/gpu.py
+
+SEEDS ?= 1
+tasks: export OMP_NUM_THREADS ?= 1
+tasks: $(VENV)/.test-ready
+	@mkdir -p build/tasks
+	@for name in $$($(BIN)/python -c 'from hydro_sim_core.tasks import TASKS; print(*TASKS)'); do \
+	  echo "$$name"; \
+	  $(BIN)/hydro-sim task $$name --seeds $(SEEDS) --json build/tasks/$$name.json --overwrite || failed="$$failed $$name"; \
+	done; test -z "$$failed" || { echo "not all succeeded:$$failed"; exit 1; }
 
 robots: export OMP_NUM_THREADS ?= 1
 robots: $(VENV)/.test-ready

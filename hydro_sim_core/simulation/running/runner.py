@@ -435,8 +435,8 @@ class FixedRateRunner(RunnerRequests):
         except FloatingPointError as failure:
             with self._condition:
                 self._failure = str(failure)
+                self._core.park(str(failure))  # before anybody sees the pause
                 self._set_paused(True)
-            self._core.park(str(failure))
             self._single_steps.fail(self._core, str(failure))
             return False
         self._sources.note_step(self.world)
