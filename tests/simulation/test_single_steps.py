@@ -12,6 +12,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.shared_memory.layout import Control, Life, Status
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.realtime.core import Core
+from hydro_sim_core.simulation.running import single_steps
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from support.simulation.made_scenes import free, make_world, snake
 from support.simulation.runners import falling_ball, wait_until
@@ -131,10 +132,21 @@ def test_counts_of_steps_go_round() -> None:
     runner.start()
     wait_until(lambda: _all_taken(core))
     assert runner.step(4).step == 9
-    with pytest.raises(
-        hs.InputError, match=r"step: n: 2147483648 steps are too many; ask for fewer than 2147483648"
-    ):
-        runner.begin_steps(2**31)
+    runner.stop()
+
+
+def test_many_steps_are_asked_for_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The count that clients add to has no room for all of them."""
+    monkeypatch.setattr(single_steps, "_PORTION", 7)
+    runner = FixedRateRunner(falling_ball(), start_paused=True)
+    runner.start()
+    assert runner.step(30).step == 30
+    assert runner.begin_steps(20).result(10.0) == 20
+    assert runner.world.step_count == 50
+    taken = runner.begin_steps(2**64 - 1)
+    wait_until(lambda: runner.snapshot().step > 100)
+    runner.pause()
+    assert taken.result(10.0) == runner.world.step_count - 50
     runner.stop()
 
 

@@ -120,9 +120,15 @@ class RunnerRequests:
         """
         self._core.look()  # contacts of the steps are kept for the snapshot
         request = self._ask_for_steps(n, waits=True)
-        self._core.ring()
+        if request.rest:
+            self._call_back()  # the rest is asked for by the stepping thread
+        else:
+            self._core.ring()
         answer = request.answer
-        while not answer.done() and not self._core.wait_for_steps(request.last, _LOOK_PERIOD):
+        while not answer.done():
+            last = request.last
+            if self._core.wait_for_steps(last, _LOOK_PERIOD) and not request.rest and request.last == last:
+                break
             self._core.look()  # another one, if the world was exchanged
         with self._condition:
             self._single_steps.forget(request)

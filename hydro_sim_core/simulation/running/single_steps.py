@@ -10,8 +10,8 @@ from threading import Condition
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.realtime.core import Core
 
-#: So many steps cannot be asked for: clients add to the low half of the count.
-_TOO_MANY = 2**31
+#: So many steps cannot be asked for at once: clients add to the low half of the count. More are asked for in portions.
+_TOO_MANY, _PORTION = 2**31, 2**30
 
 
 @dataclass(eq=False)
@@ -20,8 +20,9 @@ class StepRequest:
 
     Attributes:
         number: How many.
-        last: Value of ``Control.STEPS_ASKED`` that ends with them.
+        last: Value of ``Control.STEPS_ASKED`` that ends with those that the mailbox has.
         waits: Whether who asks waits for the count itself, so that the compiled loop need not come back for an answer.
+        rest: How many of them the mailbox does not have yet.
         is_broken_off: Whether those that are left are wanted no more.
         answer: Receives how many were taken.
     """
@@ -29,6 +30,7 @@ class StepRequest:
     number: int
     last: int
     waits: bool
+    rest: int = 0
     is_broken_off: bool = False
     answer: Future[int] = field(default_factory=Future)
 
@@ -50,11 +52,14 @@ class SingleSteps:
         """Ask for steps.
 
         Raises:
-            InputError: There are too many.
+            InputError: Too many are asked for already.
         """
-        if core.steps_left + number >= _TOO_MANY:
-            raise InputError("step", "n", f"{number} steps are too many", f"ask for fewer than {_TOO_MANY}")
-        request = StepRequest(number, core.ask_for_steps(number), waits)
+        first = min(number, _PORTION)
+        if core.steps_left + first >= _TOO_MANY:
+            raise InputError(
+                "step", "n", f"{number} steps are too many beside others", "ask when those are taken"
+            )
+        request = StepRequest(number, core.ask_for_steps(first), waits, number - first)
         # A future cancelled by the caller must not raise in the stepping thread.
         request.answer.set_running_or_notify_cancel()
         self._requests.append(request)
@@ -73,9 +78,10 @@ class SingleSteps:
     # --- in the stepping thread
 
     def most(self, core: Core, steps: int) -> int:
-        """How many of ``steps`` may be taken until somebody waits for an answer."""
+        """How many of ``steps`` may be taken until somebody waits for an answer, or has more to ask for."""
         with self._condition:
-            return min([steps, *(core.steps_until(one.last) for one in self._requests if not one.waits)])
+            heard = (one for one in self._requests if one.rest or not one.waits)
+            return min([steps, *(core.steps_until(one.last) for one in heard)])
 
     def answer(self, core: Core) -> None:
         """Complete those that are taken or broken off."""
@@ -87,8 +93,12 @@ class SingleSteps:
                 left = max(0, core.steps_until(request.last))
                 if left and not request.is_broken_off:
                     return
+                if request.rest and not request.is_broken_off:
+                    portion = min(request.rest, _PORTION)
+                    request.last, request.rest = core.ask_for_steps(portion), request.rest - portion
+                    return
                 self._requests.popleft()
-            request.answer.set_result(max(0, request.number - left))
+            request.answer.set_result(max(0, request.number - request.rest - left))
             if left:  # afterwards: who waits for the count looks at the answer then
                 core.follow_steps(left)
 
