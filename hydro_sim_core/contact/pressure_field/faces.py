@@ -112,6 +112,8 @@ def share_by_turn(data, f):
         data: Rows of the faces.
         f: Face.
     """
+    if data[SLOPE_A, f] > 0.0 and data[SLOPE_B, f] > 0.0:
+        return 1.0  # most faces
     return min(max(2.0 - 2.0 * cosine_of_rise(data, f) / MIN_COSINE, 0.0), 1.0)
 
 
