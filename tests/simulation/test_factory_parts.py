@@ -1,22 +1,15 @@
 """``benchmarks/factory_parts.py`` finds parts where a checkout has them, and tells what loading one took."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from hydro_sim_core.geometry import revolve, write_surface
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from support.benchmarks import imported
 
 
 @pytest.fixture
-def factory_parts(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    import factory_parts
-
-    yield factory_parts
-    sys.modules.pop("factory_parts", None)
+def factory_parts():
+    with imported("factory_parts") as program:
+        yield program
 
 
 @pytest.fixture

@@ -1,24 +1,17 @@
 """The stages that ``benchmarks/step_profile.py`` repeats are those of a step, and need no memory that is not there."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from hydro_sim_core.simulation import load_scene
 from hydro_sim_core.simulation.stepping.model import make_scratch_memory
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from support.benchmarks import imported
 
 
 @pytest.fixture
-def step_profile(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    import step_profile
-
-    yield step_profile
-    sys.modules.pop("step_profile", None)
+def step_profile():
+    with imported("step_profile") as program:
+        yield program
 
 
 @pytest.mark.long
