@@ -24,8 +24,9 @@ SCENE ?= config/scenes/spatula_slip.yaml
 DURATION ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
-# Python compiles what is imported, on the first import; pip would compile everything, and take as long again.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# Python compiles what is imported, on the first import; pip would compile everything, and take as long again. Of what an
+# editable installation is, setuptools warns in twelve lines each time.
+PIP_INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 PACKAGES := ros2_ws/src tests/workspace
 # Options for pytest, beside the tests that PYTEST_ARGS chooses.
 PYTEST_FLAGS ?=
