@@ -44,6 +44,10 @@ _T_INVERSE = (
 )
 #: Weights of the stages in the error estimate; (-13 -+ 7 sqrt(6)) / 3, and -1/3.
 _E = (-10.048809399827416, 1.382142733160749, -1.0 / 3.0)
+#: Midway between the first two stages, at 2/5 of a step: weights of the stages in the state there, (18 +- 2 sqrt(6)) / 25
+#: and -2/25, and in its rate, -1/5 -+ 17 sqrt(6) / 15 and -1/5.
+_MIDWAY = (0.9159591794226543, 0.5240408205773458, -2.0 / 25.0)
+_MIDWAY_RATE = (-2.9760883751542684, 2.576088375154268, -0.2)
 #: Most iterations of Newton's method, and the rate of its convergence above which a new Jacobian is worth it.
 _MOST_ITERATIONS, _SLOW = 6, 1e-3
 #: Steps change by these factors at least and at most, and stay as they are where they would grow by less than a fifth.
@@ -287,6 +291,12 @@ def _try_step(machine, radau, dt, h, is_last):
         if not _evaluate(machine, radau, dt, radau.error, radau.trial, radau.none):
             return -1.0
         size = _error(radau, radau.trial, h)
+    if size <= 1.0:
+        midway = _error_midway(machine, radau, dt, h)
+        if midway < 0.0:
+            return -1.0
+        if not midway <= size:
+            size = midway
     most = 2.0 * _MOST_ITERATIONS
     factor = 0.9 * (most + 1.0) / (most + progress[_ITERATIONS]) * _factor(radau, size, h)
     if not size <= 1.0:
@@ -328,6 +338,30 @@ def _error(radau, rate, h):
     Z = radau.Z
     for i in range(rate.shape[0]):
         radau.error[i] = rate[i] + (_E[0] * Z[0, i] + _E[1] * Z[1, i] + _E[2] * Z[2, i]) / h
+    solve_lu(radau.real, radau.exchanged, radau.error)
+    return _size(radau, radau.error)
+
+
+@kernel
+def _error_midway(machine, radau, dt, h):
+    """What the rate midway between two stages says of a step's error, over what is allowed; -1 without room for faces.
+
+    ``_error`` compares the rate of the stages' polynomial with that of the state at the begin. Where the force sets in
+    at 0.433 of a step, as when a box lands flat, both agree although the step is wrong by hundreds of times what was
+    estimated. Midway they do not, and for no place of such a bend is the larger of the two less than 4/5 of the error.
+    Where the motion is smooth this one is 9/25 of the other.
+
+    Reads radau: Z, error, exchanged, none, real, trial, y.
+    Writes radau: error, none, trial.
+    """
+    Z = radau.Z
+    for i in range(radau.y.shape[0]):
+        radau.trial[i] = radau.y[i] + _MIDWAY[0] * Z[0, i] + _MIDWAY[1] * Z[1, i] + _MIDWAY[2] * Z[2, i]
+    if not _evaluate(machine, radau, dt, radau.trial, radau.error, radau.none):
+        return -1.0
+    for i in range(radau.y.shape[0]):
+        rate = _MIDWAY_RATE[0] * Z[0, i] + _MIDWAY_RATE[1] * Z[1, i] + _MIDWAY_RATE[2] * Z[2, i]
+        radau.error[i] -= rate / h
     solve_lu(radau.real, radau.exchanged, radau.error)
     return _size(radau, radau.error)
 
