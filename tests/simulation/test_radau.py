@@ -58,10 +58,10 @@ def test_a_force_that_sets_in_within_a_step_is_not_missed() -> None:
 def found_by_scipy(world: hs.World, duration: float, method: Any, accuracy: float) -> np.ndarray:
     """Coordinates and velocities after a time, by an integrator of SciPy's."""
     machine, size = world.machine, len(world.q) + len(world.v)
-    rates, spare = np.empty((2, size))
+    rates = np.empty(size)
 
     def derivative(_: float, y: np.ndarray) -> np.ndarray:
-        state_derivative(machine.handle, world.time_step, y.copy(), rates, spare, np.empty((0, 0)))
+        state_derivative(machine.handle, world.time_step, y.copy(), rates)
         return rates.copy()
 
     begin = np.concatenate((world.q, world.v))

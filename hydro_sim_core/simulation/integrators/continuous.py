@@ -56,7 +56,8 @@ class ContinuousSteps:
         """See ``LoopStepper``."""
         if self._memory is None:
             size = len(self.machine.state.q) + len(self.machine.state.v)
-            self._memory = continuous_memory(size, self._accuracy, self._counts)
+            patches = len(self.machine.scratch.patches.pair)
+            self._memory = continuous_memory(size, patches, self._accuracy, self._counts)
         return self._memory
 
     @property
@@ -69,7 +70,7 @@ class ContinuousSteps:
         return self.statistics_of(self._counts)
 
     def statistics_of(self, counts: Array) -> dict[str, float | int]:
-        """Integration steps and evaluations of the derivative, those for Jacobians included, since the start."""
+        """Integration steps and evaluations of the derivative, without those of Jacobians, since the start."""
         return {"integration_steps": int(counts[STEPS]), "evaluations": int(counts[EVALUATIONS])}
 
     def advance(self, steps: int) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hydro_sim_core.compilation import Float1D, Float2D, entry, kernel
+from hydro_sim_core.compilation import Float1D, entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
@@ -36,62 +36,34 @@ from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 
-#: Finite difference of a coordinate or velocity: far above round-off, far below depths and stiction speeds.
-JACOBIAN_STEP = 1e-8
-
 #: Time (s) over which impulse and force are equal in number, so that the convex models' laws apply here too.
 _UNIT_TIME = 1.0
+_UNMOVED = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @entry
-def state_derivative(
-    machine: MachineData,
-    dt: float,
-    y: Float1D,
-    dy: Float1D,
-    shifted: Float1D,
-    jacobian: Float2D,
-) -> int:
-    """Time derivatives of coordinates and velocities, and their Jacobian.
-
-    The Jacobian is by forward differences. Contact faces depend on coordinates only, so velocities need no query.
+def state_derivative(machine: MachineData, dt: float, y: Float1D, dy: Float1D) -> int:
+    """Time derivatives of coordinates and velocities.
 
     Args:
-        machine: Data of the step; of the state only sizes and ``push`` are read. Without a Jacobian, the scratch memory
-            has poses, patches with their wrenches and drive efforts at ``y`` afterwards.
+        machine: Data of the step; of the state only sizes and ``push`` are read. The scratch memory has poses, patches
+            with their wrenches and drive efforts at ``y`` afterwards.
         dt: Time step of the scene, s, which sets the stiffness of joint limits that have none of their own.
-        y: (n,) coordinates, then velocities; changed during the call and restored.
+        y: (n,) coordinates, then velocities.
         dy: (n,) out; NaN where the mass matrix cannot be inverted.
-        shifted: (n,) scratch, derivative at a shifted state.
-        jacobian: (n, n) out; (0, 0) for none.
 
     Returns:
         Number of contact faces; if it exceeds the buffers' size, the results are incomplete.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
-    nq, size = state.q.shape[0], jacobian.shape[0]
-    for column in range(size, -1, -1):
-        # The first iteration, beyond the last column, is the unshifted state.
-        is_shifted = column < size
-        before = y[column] if is_shifted else 0.0
-        if is_shifted:
-            y[column] = before + JACOBIAN_STEP * max(1.0, abs(before))
-        if not is_shifted or column < nq:
-            num_faces = _place(model, state, scratch, dt, y)
-            if num_faces > scratch.faces.num_vertices.shape[0]:
-                if is_shifted:
-                    y[column] = before
-                return num_faces
-        _accelerate(model, state, drives, machine.loads, scratch, dt, y, shifted if is_shifted else dy)
-        if is_shifted:
-            for row in range(size):
-                jacobian[row, column] = (shifted[row] - dy[row]) / (y[column] - before)
-            y[column] = before
+    num_faces = _place(model, state, scratch, y)
+    if num_faces <= scratch.faces.num_vertices.shape[0]:
+        _accelerate(model, state, drives, machine.loads, scratch, dt, y, dy)
     return num_faces
 
 
 @kernel
-def _place(model, state, scratch, dt, y):
+def _place(model, state, scratch, y):
     """Evaluate poses, mass matrix and contact faces at the coordinates; return the number of faces."""
     place_bodies(model, scratch, y[: state.q.shape[0]])
     return find_patches(model, state, scratch)
@@ -198,7 +170,7 @@ def _press_patches(model, scratch, v):
 
     Reads model: geometry_body, pairs; scratch: S; scratch.patches: R_WG, num, p_WG, pair, wrench; scratch.solver:
     twists; scratch.tree: F_WB, V_WB.
-    Writes scratch.solver: twists; scratch.tree: F_WB, V_WB.
+    Writes scratch.patches: normal_force, wrench; scratch.solver: twists; scratch.tree: F_WB, V_WB.
     """
     tree, patches = scratch.tree, scratch.patches
     body_velocities(model.tree, v, scratch.S, tree.V_WB)
@@ -212,10 +184,13 @@ def _press_patches(model, scratch, v):
         twist_of_pair(tree.V_WB, body_a, body_b, R, x, twist)
         if model.running.shape[0] > 0:
             add_surface_velocity(model, scratch, p, twist[3:])
-        _press_faces(model, scratch, p, twist)
+        m0, m1, m2, f0, f1, f2, s0, s1, s2 = press_faces(model, scratch, p, twist, _UNMOVED)
+        turn(R, m0, m1, m2, patches.wrench[p, :3])
+        turn(R, f0, f1, f2, patches.wrench[p, 3:])
+        turn(R, s0, s1, s2, patches.normal_force[p])
         for body, sign in ((body_a, -1.0), (body_b, 1.0)):
             if body >= 0:
-                _add_wrench(patches.wrench[p], sign, x, tree.F_WB[body])
+                add_wrench(patches.wrench[p], sign, x, tree.F_WB[body])
         _move_to_reference_point(scratch, p)
 
 
@@ -244,25 +219,51 @@ def _force_at(v0, v1, v2, n0, n1, n2, elastic, resistance, dissipation, mu, slip
     return normal, normal * n0 - drag * t0, normal * n1 - drag * t1, normal * n2 - drag * t2
 
 
+class Pressed(NamedTuple):
+    """Wrench of a patch on B about the origin of geometry B, in its axes.
+
+    Attributes:
+        m0: Moment, N m, with m1 and m2.
+        f0: Force, N, with f1 and f2.
+        s0: Sum of the normal forces, N, with s1 and s2.
+    """
+
+    m0: float
+    m1: float
+    m2: float
+    f0: float
+    f1: float
+    f2: float
+    s0: float
+    s1: float
+    s2: float
+
+
 @kernel
-def _press_faces(model, scratch, p, twist):
-    """Sum the wrench of patch p on B about the origin of B's geometry and the normal part of its force, world axes.
+def press_faces(model, scratch, p, twist, motion):
+    """Sum the forces of patch p.
 
     Args:
         model: ``Model``.
-        scratch: ``Scratch``; ``patches.wrench`` and ``patches.normal_force`` receive the sums.
+        scratch: ``Scratch``.
         p: Index of the patch.
-        twist: (6,) twist of B relative to A at that origin, in the axes of B's geometry.
+        twist: (6,) twist of B relative to A at the origin of B's geometry, in its axes.
+        motion: 6 numbers, by how much B has moved relative to A since the faces were found, as the twist over a short
+            time: they keep their places and areas, and press the less the farther B moves along their normals.
+
+    Returns:
+        ``Pressed``.
 
     Reads model: pair_dissipation, pair_friction, pair_relaxation; scratch: mean_push, push_along; model.options:
-    stiction_speed; scratch.faces: data, num_vertices, polygons; scratch.patches: R_WG, first_face, is_recovered, pair.
-    Writes scratch: push_along; scratch.patches: normal_force, wrench.
+    stiction_speed; scratch.faces: data, num_vertices, polygons; scratch.patches: first_face, is_recovered, pair.
+    Writes scratch: push_along.
     """
     faces, patches = scratch.faces, scratch.patches
     data, polygons, pair = faces.data, faces.polygons, patches.pair[p]
     mu, dissipation = model.pair_friction[pair], model.pair_dissipation[pair]
     relaxation, slip = model.pair_relaxation[pair], model.options.stiction_speed
     w0, w1, w2, u0, u1, u2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    r0, r1, r2, d0, d1, d2 = motion
     complete_polygons_of_patch(model, scratch, p)
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
@@ -292,18 +293,22 @@ def _press_faces(model, scratch, p, twist):
             x1 = c1 + (weight_a * a1 + weight_b * b1) / mean
             x2 = c2 + (weight_a * a2 + weight_b * b2) / mean
             v0, v1, v2 = u0 + w1 * x2 - w2 * x1, u1 + w2 * x0 - w0 * x2, u2 + w0 * x1 - w1 * x0
-            elastic, resistance = mean * area, relaxation * slope * pressed * area
+            away = (
+                n0 * (d0 + r1 * x2 - r2 * x1) + n1 * (d1 + r2 * x0 - r0 * x2) + n2 * (d2 + r0 * x1 - r1 * x0)
+            )
+            elastic, resistance = (
+                mean * area - slope * pressed * area * away,
+                relaxation * slope * pressed * area,
+            )
             normal, h0, h1, h2 = _force_at(v0, v1, v2, n0, n1, n2, elastic, resistance, dissipation, mu, slip)
             m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
             f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2
             s0, s1, s2 = s0 + normal * n0, s1 + normal * n1, s2 + normal * n2
-    _turn(patches.R_WG[p], m0, m1, m2, patches.wrench[p, :3])
-    _turn(patches.R_WG[p], f0, f1, f2, patches.wrench[p, 3:])
-    _turn(patches.R_WG[p], s0, s1, s2, patches.normal_force[p])
+    return Pressed(m0, m1, m2, f0, f1, f2, s0, s1, s2)
 
 
 @kernel(inline=True)
-def _turn(R, x, y, z, out):
+def turn(R, x, y, z, out):
     """Write R (x, y, z) to ``out`` (3,)."""
     for i in range(3):
         out[i] = R[i, 0] * x + R[i, 1] * y + R[i, 2] * z
@@ -361,7 +366,7 @@ def _corner(p0, p1, p2):
 
 
 @kernel
-def _add_wrench(wrench, sign, p, total):
+def add_wrench(wrench, sign, p, total):
     """Add ``sign`` times a wrench (6,) about the point ``p`` to a wrench about the origin."""
     total[0] += sign * (wrench[0] + p[1] * wrench[5] - p[2] * wrench[4])
     total[1] += sign * (wrench[1] + p[2] * wrench[3] - p[0] * wrench[5])

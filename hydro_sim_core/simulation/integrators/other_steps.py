@@ -19,7 +19,8 @@ from hydro_sim_core.compilation import (
 from hydro_sim_core.dynamics.equations import mass_matrix
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
 from hydro_sim_core.simulation.integrators.continuous_forces import hold_prescribed, solve_accelerations
-from hydro_sim_core.simulation.integrators.radau import Radau, integrate, make_radau
+from hydro_sim_core.simulation.integrators.radau import integrate
+from hydro_sim_core.simulation.integrators.radau_memory import Radau, make_radau
 from hydro_sim_core.simulation.integrators.soft_forces import advance_soft
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.soft_model import (
@@ -165,19 +166,21 @@ def _take_over(machine, radau):
     state.faceless[0] += 1 if scratch.patches.num_faceless[0] > 0 else 0
 
 
-def continuous_memory(size: int, accuracy: float, counts: np.ndarray) -> Handle:
-    """Memory of the continuous model for ``size`` coordinates and velocities; ``counts`` (3,) goes on."""
+def continuous_memory(size: int, patches: int, accuracy: float, counts: np.ndarray) -> Handle:
+    """Memory of the continuous model; arguments as for ``make_radau``."""
     clouds = no_soft_pairs()
-    return Handle(OtherSteps(1, make_radau(size, accuracy, counts), clouds, make_soft_scratch(clouds, 0)))
+    return Handle(
+        OtherSteps(1, make_radau(size, patches, accuracy, counts), clouds, make_soft_scratch(clouds, 0))
+    )
 
 
 def soft_memory(clouds: SoftPairs, soft: SoftScratch) -> Handle:
     """Memory of smooth contact."""
-    return Handle(OtherSteps(1, make_radau(0, 0.0, np.zeros(3)), clouds, soft))
+    return Handle(OtherSteps(1, make_radau(0, 0, 0.0, np.zeros(3)), clouds, soft))
 
 
 @cache
 def no_other_steps() -> Handle:
     """Handle of the memory where steps are convex."""
     clouds = no_soft_pairs()
-    return Handle(OtherSteps(0, make_radau(0, 0.0, np.zeros(3)), clouds, make_soft_scratch(clouds, 0)))
+    return Handle(OtherSteps(0, make_radau(0, 0, 0.0, np.zeros(3)), clouds, make_soft_scratch(clouds, 0)))

@@ -11,12 +11,10 @@ origin and exceed penetrations. With a new Jacobian every time step, n steps are
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
-import numpy as np
-
-from hydro_sim_core.compilation import Float1D, Float2D, Int1D, kernel
+from hydro_sim_core.compilation import kernel
 from hydro_sim_core.simulation.integrators.continuous_forces import state_derivative
+from hydro_sim_core.simulation.integrators.continuous_jacobian import state_jacobian
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, UNCONVERGED
 from hydro_sim_core.solvers.lu import factorise_complex_lu, factorise_lu, solve_complex_lu, solve_lu
 
@@ -24,7 +22,7 @@ from hydro_sim_core.solvers.lu import factorise_complex_lu, factorise_lu, solve_
 ABSOLUTE_SHARE = 1e-2
 #: Smallest integration step as a share of the time step, and most that are tried in one; beyond, integration fails.
 LEAST_SHARE, MOST_STEPS = 1e-9, 100_000
-#: Numbers in ``Radau.counts``: integration steps, and evaluations of the derivative, those of Jacobians included.
+#: Numbers in ``Radau.counts``: integration steps, and evaluations of the derivative, but not for Jacobians.
 STEPS, EVALUATIONS = range(2)
 
 #: Stages at these shares of a step; (4 -+ sqrt(6)) / 10, and the end.
@@ -44,8 +42,8 @@ _T_INVERSE = (
 )
 #: Weights of the stages in the error estimate; (-13 -+ 7 sqrt(6)) / 3, and -1/3.
 _E = (-10.048809399827416, 1.382142733160749, -1.0 / 3.0)
-#: Midway between the first two stages, at 2/5 of a step: weights of the stages in the state there, (18 +- 2 sqrt(6)) / 25
-#: and -2/25, and in its rate, -1/5 -+ 17 sqrt(6) / 15 and -1/5.
+#: Weights of the stages in the state midway between the first two, at 2/5 of a step, (18 +- 2 sqrt(6)) / 25 and -2/25,
+#: and in its rate, -1/5 -+ 17 sqrt(6) / 15 and -1/5.
 _MIDWAY = (0.9159591794226543, 0.5240408205773458, -2.0 / 25.0)
 _MIDWAY_RATE = (-2.9760883751542684, 2.576088375154268, -0.2)
 #: Most iterations of Newton's method, and the rate of its convergence above which a new Jacobian is worth it.
@@ -59,87 +57,6 @@ _EPSILON = 2.220446049250313e-16
 _BEFORE, _ERROR, _FACTORED, _IS_CURRENT, _IS_KEPT, _IS_REPEATED, _ITERATIONS, _RATE = range(8)
 
 
-class Radau(NamedTuple):
-    """Memory of the method, for a state of n coordinates and velocities.
-
-    Attributes:
-        accuracy: (1,) relative error allowed in an integration step; the absolute one is ``ABSOLUTE_SHARE`` of it.
-        counts: (3,) what was done since the start.
-        progress: (8,) how the last integration step went.
-        start: (n,) state at the begin of the time step.
-        y: (n,) change since then.
-        f: (n,) its rate.
-        at: (n,) scratch: state at which the derivative is taken.
-        scale: (n,) allowed error.
-        error: (n,) estimate of the error.
-        trial: (n,) scratch.
-        shifted: (n,) scratch of the Jacobian.
-        jacobian: (n, n) of the rate.
-        none: (0, 0).
-        real: (n, n) factors of the real system.
-        pair: (n, n) real part of the factors of the complex system.
-        imaginary: (n, n) imaginary part.
-        exchanged: (n,) row exchanges of the real system.
-        exchanged_pair: (n,) those of the complex system.
-        Z: (3, n) change from the begin of the step to each stage.
-        W: (3, n) the same in terms of the eigenvectors.
-        F: (3, n) rates at the stages, then the Newton step.
-        last: (3, n) stages of the step before.
-    """
-
-    accuracy: Float1D
-    counts: Float1D
-    progress: Float1D
-    start: Float1D
-    y: Float1D
-    f: Float1D
-    at: Float1D
-    scale: Float1D
-    error: Float1D
-    trial: Float1D
-    shifted: Float1D
-    jacobian: Float2D
-    none: Float2D
-    real: Float2D
-    pair: Float2D
-    imaginary: Float2D
-    exchanged: Int1D
-    exchanged_pair: Int1D
-    Z: Float2D
-    W: Float2D
-    F: Float2D
-    last: Float2D
-
-
-def make_radau(size: int, accuracy: float, counts: np.ndarray) -> Radau:
-    """Memory for states of ``size`` coordinates and velocities; ``counts`` (3,) goes on."""
-    vector, matrix = (size,), (size, size)
-    return Radau(
-        accuracy=np.array([accuracy]),
-        counts=counts,
-        progress=np.zeros(8),
-        start=np.zeros(vector),
-        y=np.zeros(vector),
-        f=np.zeros(vector),
-        at=np.zeros(vector),
-        scale=np.zeros(vector),
-        error=np.zeros(vector),
-        trial=np.zeros(vector),
-        shifted=np.zeros(vector),
-        jacobian=np.zeros(matrix),
-        none=np.zeros((0, 0)),
-        real=np.zeros(matrix),
-        pair=np.zeros(matrix),
-        imaginary=np.zeros(matrix),
-        exchanged=np.zeros(vector, dtype=np.int64),
-        exchanged_pair=np.zeros(vector, dtype=np.int64),
-        Z=np.zeros((3, size)),
-        W=np.zeros((3, size)),
-        F=np.zeros((3, size)),
-        last=np.zeros((3, size)),
-    )
-
-
 @kernel
 def integrate(machine, radau, dt):
     """Integrate from ``radau.start`` over a time step of ``dt`` (s).
@@ -148,19 +65,18 @@ def integrate(machine, radau, dt):
         ``DONE``: ``radau.y`` is the change, and the scratch memory is evaluated there; ``NO_ROOM`` for the contact
         faces; ``UNCONVERGED`` if the accuracy cannot be reached.
 
-    Reads radau: counts, f, progress, trial, y; machine.state: substep.
-    Writes radau: counts, jacobian, none, progress, y; machine.state: substep.
+    Reads radau: counts, f, progress, y; machine.state: substep.
+    Writes radau: counts, f, progress, y; machine.state: substep.
     """
     y, progress, tried = radau.y, radau.progress, 0
     y[:] = 0.0
     progress[:] = 0.0
     progress[_IS_CURRENT] = 1.0
-    if not _evaluate(machine, radau, dt, y, radau.f, radau.none):
+    if not _evaluate(machine, radau, dt, y, radau.f):
         return NO_ROOM
     if not _is_finite(radau.f):
         return UNCONVERGED
-    if not _evaluate(machine, radau, dt, y, radau.trial, radau.jacobian):
-        return NO_ROOM
+    _set_jacobian(machine, radau, dt)
     h = min(machine.state.substep[0], dt)
     if h == 0.0:
         h = _first_step(machine, radau, dt)
@@ -189,16 +105,16 @@ def integrate(machine, radau, dt):
 
 
 @kernel
-def _evaluate(machine, radau, dt, change, rate, jacobian):
+def _evaluate(machine, radau, dt, change, rate):
     """Write the derivative after a change (n,) of the state to ``rate``; False without room for contact faces.
 
-    Reads radau: at, counts, shifted, start.
+    Reads radau: at, counts, start.
     Writes radau: at, counts; machine.scratch: faces_needed.
     """
     for i in range(change.shape[0]):
         radau.at[i] = radau.start[i] + change[i]
-    radau.counts[EVALUATIONS] += 1.0 + jacobian.shape[0]
-    faces = state_derivative(machine, dt, radau.at, rate, radau.shifted, jacobian)
+    radau.counts[EVALUATIONS] += 1.0
+    faces = state_derivative(machine, dt, radau.at, rate)
     if faces > machine.scratch.faces.num_vertices.shape[0]:
         machine.scratch.faces_needed[0] = faces
         return False
@@ -246,14 +162,14 @@ def _first_step(machine, radau, dt):
     """Length of the first step (s), by how fast the rate changes; -1 without room for contact faces.
 
     Reads radau: error, f, trial.
-    Writes radau: Z, error, none, trial.
+    Writes radau: Z, error, trial.
     """
     radau.Z[:] = 0.0
     _set_scale(machine, radau, dt)
     short = min(1e-6, dt)
     for i in range(radau.y.shape[0]):
         radau.error[i] = short * radau.f[i]
-    if not _evaluate(machine, radau, dt, radau.error, radau.trial, radau.none):
+    if not _evaluate(machine, radau, dt, radau.error, radau.trial):
         return -1.0
     for i in range(radau.y.shape[0]):
         radau.trial[i] = (radau.trial[i] - radau.f[i]) / short
@@ -270,7 +186,7 @@ def _try_step(machine, radau, dt, h, is_last):
     is kept.
 
     Reads radau: Z, error, f, progress, trial, y.
-    Writes radau: error, last, none, progress, y.
+    Writes radau: error, f, last, progress, trial, y.
     """
     progress = radau.progress
     progress[_IS_KEPT] = 0.0
@@ -288,7 +204,7 @@ def _try_step(machine, radau, dt, h, is_last):
     if size > 1.0 and progress[_IS_REPEATED] != 0.0:
         for i in range(radau.y.shape[0]):
             radau.error[i] += radau.y[i]
-        if not _evaluate(machine, radau, dt, radau.error, radau.trial, radau.none):
+        if not _evaluate(machine, radau, dt, radau.error, radau.trial):
             return -1.0
         size = _error(radau, radau.trial, h)
     if size <= 1.0:
@@ -310,10 +226,10 @@ def _try_step(machine, radau, dt, h, is_last):
         for stage in range(3):
             radau.last[stage, i] = radau.Z[stage, i]
     # Of the last step, what is evaluated here is what a machine tells.
-    if wants_jacobian and not is_last and not _renew_jacobian(machine, radau, dt):
+    if not _evaluate(machine, radau, dt, radau.y, radau.f):
         return -1.0
-    if not _evaluate(machine, radau, dt, radau.y, radau.f, radau.none):
-        return -1.0
+    if wants_jacobian and not is_last:
+        _set_jacobian(machine, radau, dt)
     return 1.0 if not wants_jacobian and factor < _KEEP else min(factor, _LARGEST_FACTOR)
 
 
@@ -321,11 +237,24 @@ def _try_step(machine, radau, dt, h, is_last):
 def _renew_jacobian(machine, radau, dt):
     """Evaluate the Jacobian at the present state; False without room for contact faces.
 
-    Reads radau: trial, y.
-    Writes radau: jacobian, progress.
+    Reads radau: f, y.
+    Writes radau: f.
+    """
+    if not _evaluate(machine, radau, dt, radau.y, radau.f):
+        return False
+    _set_jacobian(machine, radau, dt)
+    return True
+
+
+@kernel
+def _set_jacobian(machine, radau, dt):
+    """Evaluate the Jacobian where the derivative was evaluated last, at the present state.
+
+    Reads radau: at, f.
+    Writes radau: at, jacobian, progress.
     """
     radau.progress[_FACTORED], radau.progress[_IS_CURRENT] = 0.0, 1.0
-    return _evaluate(machine, radau, dt, radau.y, radau.trial, radau.jacobian)
+    state_jacobian(machine, radau.linear, dt, radau.at, radau.f, radau.jacobian)
 
 
 @kernel
@@ -351,13 +280,13 @@ def _error_midway(machine, radau, dt, h):
     estimated. Midway they do not, and for no place of such a bend is the larger of the two less than 4/5 of the error.
     Where the motion is smooth this one is 9/25 of the other.
 
-    Reads radau: Z, error, exchanged, none, real, trial, y.
-    Writes radau: error, none, trial.
+    Reads radau: Z, error, exchanged, real, trial, y.
+    Writes radau: error, trial.
     """
     Z = radau.Z
     for i in range(radau.y.shape[0]):
         radau.trial[i] = radau.y[i] + _MIDWAY[0] * Z[0, i] + _MIDWAY[1] * Z[1, i] + _MIDWAY[2] * Z[2, i]
-    if not _evaluate(machine, radau, dt, radau.trial, radau.error, radau.none):
+    if not _evaluate(machine, radau, dt, radau.trial, radau.error):
         return -1.0
     for i in range(radau.y.shape[0]):
         rate = _MIDWAY_RATE[0] * Z[0, i] + _MIDWAY_RATE[1] * Z[1, i] + _MIDWAY_RATE[2] * Z[2, i]
@@ -391,7 +320,7 @@ def _solve_stages(machine, radau, dt, h):
     """Newton's method for the stages of a step: 1 if it converges, 0 if not, -1 without room for contact faces.
 
     Reads radau: F, W, Z, accuracy, trial, y.
-    Writes radau: W, Z, none, progress, trial.
+    Writes radau: F, W, Z, progress, trial.
     """
     progress, Z, W, F = radau.progress, radau.Z, radau.W, radau.F
     if not _factorise(radau, h):
@@ -406,7 +335,7 @@ def _solve_stages(machine, radau, dt, h):
         for stage in range(3):
             for i in range(radau.y.shape[0]):
                 radau.trial[i] = radau.y[i] + Z[stage, i]
-            if not _evaluate(machine, radau, dt, radau.trial, F[stage], radau.none):
+            if not _evaluate(machine, radau, dt, radau.trial, F[stage]):
                 return -1
             if not _is_finite(F[stage]):
                 return 0
