@@ -31,9 +31,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core import geometry
+from hydro_sim_core.compilation import ConstBool1D, ConstFloat2D, Float1D, entry
 from hydro_sim_core.contact import ContactPatch, compute_patch
 from hydro_sim_core.contact.moments import moments_within
-from hydro_sim_core.contact.pressure_field.faces import SURE_RISE
+from hydro_sim_core.contact.pressure_field.faces import (
+    GRADIENT,
+    NORMAL,
+    NUM_ROWS,
+    SLOPE_A,
+    SLOPE_B,
+    share_of_rise,
+)
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.verdicts import with_verdicts
@@ -246,13 +254,21 @@ def _wrench_in_step(patch: ContactPatch) -> Array:
 
 def _shares_in_step(patch: ContactPatch) -> Array:
     """Shares (n,) of the faces that press: none where a pressure falls, all from ``SURE_RISE`` on."""
-    gradients, least = patch.faces.field_gradients, patch.gradients.min(axis=1)
-    rises = patch.pressing & (least > 0.0)
-    along = np.einsum("ij,ij->i", gradients, patch.normals)
-    across = np.sqrt(np.maximum(np.einsum("ij,ij->i", gradients, gradients) - along**2, 0.0))
-    shares = np.zeros(len(least))
-    shares[rises] = np.minimum(np.sin(np.arctan2(least[rises], across[rises])) / SURE_RISE, 1.0)
+    rises = patch.pressing & (patch.gradients.min(axis=1) > 0.0)
+    data = np.zeros((NUM_ROWS, len(rises)))
+    data[NORMAL : NORMAL + 3], data[GRADIENT : GRADIENT + 3] = patch.normals.T, patch.faces.field_gradients.T
+    data[SLOPE_A], data[SLOPE_B] = patch.gradients.T
+    shares = np.zeros(len(rises))
+    _write_shares(data, rises, shares)
     return shares
+
+
+@entry
+def _write_shares(data: ConstFloat2D, rises: ConstBool1D, shares: Float1D) -> None:
+    """Write the shares (n,) of those faces that rise."""
+    for f in range(shares.shape[0]):
+        if rises[f]:
+            shares[f] = share_of_rise(data, f)
 
 
 def _slopes(

@@ -122,11 +122,15 @@ def share_of_rise(data, f):
     """Share of face f that presses in a step, from 0 to 1, the farther it leans from upright (``SURE_RISE``).
 
     A step leaves out faces across which the pressure falls, and would let a face that turns past upright go at once.
+    Most lean enough to press whole, and are told without a root.
 
     Args:
         data: Rows of the faces.
         f: Face.
     """
+    along2, least = _along_and_across(data, f)
+    if least > 0.0 and along2 <= (1.0 / SURE_RISE**2 - 1.0) * (least * least):
+        return 1.0
     return min(max(cosine_of_rise(data, f) / SURE_RISE, 0.0), 1.0)
 
 
@@ -136,13 +140,17 @@ def cosine_of_rise(data, f):
 
     1 where both sides are rigid or have no gradient along the face.
     """
-    g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-    rise = g0 * data[NORMAL, f] + g1 * data[NORMAL + 1, f] + g2 * data[NORMAL + 2, f]
-    # Both fields have the same gradient along the face.
-    along2 = max(g0 * g0 + g1 * g1 + g2 * g2 - rise * rise, 0.0)
-    least = min(data[SLOPE_A, f], data[SLOPE_B, f])
+    along2, least = _along_and_across(data, f)
     size = math.sqrt(along2 + least * least)
     return least / size if 0.0 < size < math.inf else 1.0
+
+
+@kernel(inline=True)
+def _along_and_across(data, f):
+    """Square of the gradient along face ``f``, the same on both sides, and the lesser of those across it."""
+    g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    rise = g0 * data[NORMAL, f] + g1 * data[NORMAL + 1, f] + g2 * data[NORMAL + 2, f]
+    return max(g0 * g0 + g1 * g1 + g2 * g2 - rise * rise, 0.0), min(data[SLOPE_A, f], data[SLOPE_B, f])
 
 
 @kernel(inline=True)

@@ -168,9 +168,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     is_coarse, is_rigid = model.pair_coarse[pair], model.pair_flat[pair] == 0.0
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     inverse_mass = scratch.problem.delassus[p]
-    block, lane = scratch.problem.first_block[p], 0
+    is_recovered, block, lane = scratch.patches.is_recovered[p], scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        is_recovered = scratch.patches.is_recovered[p]
         falls = data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE
         if data[AREA, f] <= MIN_AREA or (falls and not is_recovered):
             continue
