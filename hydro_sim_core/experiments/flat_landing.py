@@ -4,6 +4,10 @@ What makes it hard is the underside: it touches all at once, and the upright sid
 wide as the box sinks in. An integrator that controls its error can follow only forces without jumps, and energy is kept
 only by forces that are its slope: exact moments, and faces that fade where their pressure falls as they are pressed.
 Without these the first landing ended in an error. Boxes of two moduli on each other meet in faces of both.
+
+What a landing loses depends on where in an integration step it is met. Of 60 heights from 18 to 22 mm above rigid
+ground, ten bounces each, the middle one loses 1e-6 and the worst 7e-6. With the usual estimate of the error alone, also
+that of SciPy's Radau, these were 4e-6 and 1e-4: it is blind to a force that sets in at 0.433 of a step.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from hydro_sim_core.description.scene_builder import SceneBuilder
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.flat_box import MASS, SIZE, FlatBox
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
+from hydro_sim_core.experiments.verdicts import with_verdicts
 from hydro_sim_core.simulation import World
 
 SOURCE = "conservation of energy"
@@ -67,7 +72,9 @@ def run(bounces: int = BOUNCES) -> ExperimentReport:
         if name == "flat on rigid ground":
             for part, values in zip(PARTS, energies.T, strict=True):
                 series[part] = values[shown].tolist()
-    return ExperimentReport(f"Boxes that land flat, {bounces} bounces", SOURCE, tuple(comparisons), series)
+    return ExperimentReport(
+        f"Boxes that land flat, {bounces} bounces", SOURCE, tuple(with_verdicts(comparisons)), series
+    )
 
 
 def _solver() -> dict[str, object]:

@@ -134,22 +134,24 @@ def _sphere_convergence(curves: Curves, references: Mapping[str, float]) -> Iter
 
 def _off_centre_box(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     for modulus, tilt in zip(curves["modulus"], curves["tilt"], strict=True):
-        yield Row(f"tilt, {modulus:g} Pa, 10 mm off", tilt)
+        yield Row(f"reproduced: tilt, {modulus:g} Pa, 10 mm off", tilt)
     (at_centroids,) = curves["at centroids"]
     yield Row(
-        "tilt, 1e+06 Pa, faces at their centroids (Drake)", at_centroids * curves["Winkler"][0], relative=1e-5
+        "reproduced: tilt, 1e+06 Pa, faces at their centroids (Drake)",
+        at_centroids * curves["Winkler"][0],
+        relative=1e-5,
     )
 
 
 def _rocking(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     for name in ("rocking", "bouncing"):
         for modulus, period in zip(rocking.MODULI, curves[f"period of {name}"], strict=True):
-            yield Row(f"period of {name}, {modulus:g} Pa", period)
+            yield Row(f"reproduced: period of {name}, {modulus:g} Pa", period)
 
 
 def _flat_landing(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     for name in (*flat_landing.LANDINGS, *flat_landing.ON_A_BOX):
-        yield Row(f"energy lost or gained, {name}", curves[f"change, {name}"][-1])
+        yield Row(f"reproduced: energy lost or gained, {name}", curves[f"change, {name}"][-1])
 
 
 def _patch_moments(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
