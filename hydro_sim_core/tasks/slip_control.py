@@ -205,6 +205,9 @@ def variation(draws: Draws) -> None:
     # That of both bubbles, which come from one mould.
     same = draws.values[f"models.arm.links.{GRIPPER.links[0]}.modulus"]
     draws.values[f"models.arm.links.{GRIPPER.links[1]}.modulus"] = same
+    ((change, share),) = (one for one in draws.drawn.items() if one[0].startswith("modulus"))
+    del draws.drawn[change]
+    draws.drawn["modulus of the bubbles, %"] = share
     draws.properties("friction", "mu_dynamic", [("spatula", HANDLE), *fingers], 0.2)
 
 
