@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -46,12 +47,36 @@ class Circumstances(NamedTuple):
     pulls: tuple[Pull, ...]
 
 
-class _Kept(NamedTuple):
-    """Contacts of a state, and counts."""
+class KeptOutcome:
+    """What the loop has kept of a step, taken apart when somebody asks for it: most followers never do.
 
-    counts: Array
-    report: Array
-    record: ContactRecord
+    Args:
+        data: What was kept.
+        num: Number of patches.
+        count: Number of faces.
+        faceless: Number of pairs that overlap without faces.
+        world: The world.
+    """
+
+    def __init__(self, data: Array, num: int, count: int, faceless: int, world: World) -> None:
+        self._data, self._num, self._count, self._faceless, self._world = data, num, count, faceless, world
+
+    @cached_property
+    def _parts(self) -> list[Array]:
+        """Counts, report, and what a record is made of."""
+        num, count = self._num, self._count
+        sizes = _sizes_of_parts(self._world, num, count, self._faceless)
+        return np.split(self._data, np.cumsum(sizes)[:-1])
+
+    @cached_property
+    def record(self) -> ContactRecord:
+        """Contacts of the step."""
+        return _record(self._parts[1:], self._world, self._num, self._count)
+
+    @cached_property
+    def diagnostics(self) -> Mapping[str, float | int | bool]:
+        """``World.diagnostics`` after the step."""
+        return MappingProxyType(_diagnostics(self._parts[0], self._parts[1], self.record, self._world))
 
 
 def snapshot_of(core: Core, serial: int, told: Circumstances) -> Snapshot | None:
@@ -63,8 +88,8 @@ def snapshot_of(core: Core, serial: int, told: Circumstances) -> Snapshot | None
         told: Circumstances in which the loop runs.
     """
     slot = _copied_slot(core, serial)
-    kept = None if slot is None else _copied_contacts(core, serial, told.world)
-    if slot is None or kept is None:
+    outcome = None if slot is None else _copied_outcome(core, serial, told.world)
+    if slot is None or outcome is None:
         return None
     header, reals, world = core.header, slot.view(np.float64), told.world
     joints = reals[header[Header.SLOT_JOINTS] :][: len(world.joint_names) * JointState.END]
@@ -78,10 +103,9 @@ def snapshot_of(core: Core, serial: int, told: Circumstances) -> Snapshot | None
         joint_positions=_fixed(joints[:, JointState.POSITION]),
         joint_velocities=_fixed(joints[:, JointState.VELOCITY]),
         joint_efforts=_fixed(joints[:, JointState.EFFORT]),
-        diagnostics=MappingProxyType(_diagnostics(kept, world)),
         pulls=told.pulls,
         before=None if before is None else Motion(**_motion(core, before.view(np.float64)), _world=world),
-        _record=kept.record,
+        _outcome=outcome,
         _loads=told.loads,
         _world=world,
     )
@@ -110,24 +134,28 @@ def _fixed(values: Array) -> Array:
     return values
 
 
-def _copied_contacts(core: Core, serial: int, world: World) -> _Kept | None:
+def _copied_outcome(core: Core, serial: int, world: World) -> KeptOutcome | None:
     loop = core.loop
     row = loop.kept[serial % len(loop.kept)].copy()
     start, num, count, faceless = (int(row[i]) for i in (START, PATCHES, FACES, FACELESS))
     if start < 0:
         return None
-    model = world.built.model
-    num_points, num_bodies = len(model.points.pairs), len(model.tree.parent)
-    sizes = [NUM_COUNTS, NUM_REPORT, num_points, 6 * num_bodies, num + 1, num * _NUM_PATCH_WORDS, 3 * num]
-    sizes += [faceless, NUM_ROWS * count, count, 2 * count, count * MAX_VERTICES * 3]
     room = len(loop.contacts)
-    first, total = start % room, sum(sizes)
+    first, total = start % room, sum(_sizes_of_parts(world, num, count, faceless))
     data = loop.contacts[first : first + total].copy()
     overwritten = loop.own[WRITTEN] - start > room
     if overwritten or not np.array_equal(row, loop.kept[serial % len(loop.kept)]):
         return None
-    parts = np.split(data, np.cumsum(sizes)[:-1])
-    return _Kept(parts[0], parts[1], _record(parts[1:], world, num, count))
+    return KeptOutcome(data, num, count, faceless, world)
+
+
+def _sizes_of_parts(world: World, num: int, count: int, faceless: int) -> tuple[int, ...]:
+    """Lengths of counts, report, points, joint axes, first faces, patches, normals, pairs without faces, and faces."""
+    model = world.built.model
+    num_points, num_bodies = len(model.points.pairs), len(model.tree.parent)
+    patches = (num + 1, num * _NUM_PATCH_WORDS, 3 * num)
+    faces = (NUM_ROWS * count, count, 2 * count, count * MAX_VERTICES * 3)
+    return (NUM_COUNTS, NUM_REPORT, num_points, 6 * num_bodies, *patches, faceless, *faces)
 
 
 def _record(parts: list[Array], world: World, num: int, count: int) -> ContactRecord:
@@ -158,10 +186,11 @@ def _record(parts: list[Array], world: World, num: int, count: int) -> ContactRe
     )
 
 
-def _diagnostics(kept: _Kept, world: World) -> Mapping[str, float | int | bool]:
+def _diagnostics(
+    counts: Array, report: Array, record: ContactRecord, world: World
+) -> dict[str, float | int | bool]:
     """As ``World.diagnostics``."""
-    report, record = kept.report, kept.record
-    unconverged, unsettled, deep, faceless = (int(count) for count in kept.counts[:4])
+    unconverged, unsettled, deep, faceless = (int(count) for count in counts[:4])
     return {
         "faces": int(record.first_face[-1]),
         "patches": len(record.pair),
@@ -175,5 +204,5 @@ def _diagnostics(kept: _Kept, world: World) -> Mapping[str, float | int | bool]:
         "deep_steps": deep,
         "faceless_steps": faceless,
         "faceless_overlaps": len(record.faceless_pairs),
-        **world.loop_stepper.statistics_of(kept.counts[4:]),
+        **world.loop_stepper.statistics_of(counts[4:]),
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,31 @@ class Motion:
         return MappingProxyType(dict(zip(self._world.frame_names, twists, strict=True)))
 
 
+class Outcome(Protocol):
+    """What a step has found; whoever asks first may have it made."""
+
+    @property
+    def record(self) -> ContactRecord:
+        """Its contacts."""
+
+    @property
+    def diagnostics(self) -> Mapping[str, float | int | bool]:
+        """``World.diagnostics`` after it."""
+
+
+@dataclass(frozen=True)
+class MadeOutcome:
+    """An outcome that was made when its snapshot was taken.
+
+    Attributes:
+        record: Contacts of the step.
+        diagnostics: ``World.diagnostics`` after it.
+    """
+
+    record: ContactRecord
+    diagnostics: Mapping[str, float | int | bool]
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot(Motion):
     """State of a world after a step; immutable, with read-only arrays, readable from any thread.
@@ -60,7 +86,6 @@ class Snapshot(Motion):
         joint_positions: (J,) positions in the order of ``World.joint_names``, rad or m.
         joint_velocities: (J,) velocities, rad/s or m/s.
         joint_efforts: (J,) drive efforts of the last step, N m or N.
-        diagnostics: ``World.diagnostics``.
         pulls: ``World.pulls``.
         before: Motion at the begin of the last step. None if there was no step since the start or since another state
             was set.
@@ -72,10 +97,9 @@ class Snapshot(Motion):
     joint_positions: Array
     joint_velocities: Array
     joint_efforts: Array
-    diagnostics: Mapping[str, float | int | bool]
     pulls: tuple[Pull, ...]
     before: Motion | None
-    _record: ContactRecord
+    _outcome: Outcome
     _loads: StepLoads
 
     @property
@@ -87,15 +111,20 @@ class Snapshot(Motion):
         """Whether it was taken of this world, not of one that replaced it or that it replaced."""
         return self._world is world
 
+    @property
+    def diagnostics(self) -> Mapping[str, float | int | bool]:
+        """``World.diagnostics``."""
+        return self._outcome.diagnostics
+
     @cached_property
     def contacts(self) -> tuple[ContactPatch, ...]:
         """Contact patches of the last step."""
-        return tuple(self._world.patches_of(self._record))
+        return tuple(self._world.patches_of(self._outcome.record))
 
     @cached_property
     def contact_summary(self) -> ContactSummary:
         """Quality of the contact forces; computed at the first access."""
-        return self._world.contact_summary_of(self._record, self.contacts)
+        return self._world.contact_summary_of(self._outcome.record, self.contacts)
 
     @property
     def contact_laws(self) -> ContactLaws:
@@ -110,14 +139,16 @@ class Snapshot(Motion):
     @cached_property
     def grip_forces(self) -> Mapping[str, float]:
         """Mean contact force a finger of every gripper, or effort of a linkage, in ``grip_units``."""
-        forces = {name: self._world.grip_force_of(self._record, name) for name in self._world.gripper_names}
+        forces = {
+            name: self._world.grip_force_of(self._outcome.record, name) for name in self._world.gripper_names
+        }
         return MappingProxyType(forces)
 
     @cached_property
     def grip_forces_on(self) -> Mapping[str, Mapping[str, float]]:
         """The parts of these with which every gripper presses on each link that its fingers touch, N."""
         forces = {
-            name: MappingProxyType(self._world.grip_forces_of(self._record, name))
+            name: MappingProxyType(self._world.grip_forces_of(self._outcome.record, name))
             for name in self._world.gripper_names
         }
         return MappingProxyType(forces)
@@ -172,10 +203,9 @@ def take_snapshot(world: World, epoch: int) -> Snapshot:
         joint_positions=_read_only(world.joint_positions()),
         joint_velocities=_read_only(world.joint_velocities()),
         joint_efforts=_read_only(world.joint_efforts()),
-        diagnostics=MappingProxyType(world.diagnostics()),
         pulls=world.pulls,
         before=None if before is None else Motion(_read_only(before[0]), _read_only(before[1]), world),
-        _record=world.record_contacts(),
+        _outcome=MadeOutcome(world.record_contacts(), MappingProxyType(world.diagnostics())),
         _loads=world.loads_of_last_step,
         _world=world,
     )
