@@ -230,6 +230,9 @@ def test_arrows_have_numbers_and_bodies_and_frames_names(browser, stage):
         page.locator("#show-names").uncheck()
         page.locator("#show-frames").check()
         wait_until(lambda: "near" in labels(page, "frame"))
+        doubtful = replace(patch("near", "far"), problem="too few faces")
+        stage.show_patches(doubtful, step=1)
+        wait_until(lambda: labels(page, "force") == ["≈ 5 N"])
         page.locator("#show-wrenches").uncheck()
         wait_until(lambda: labels(page, "force") == [])
 

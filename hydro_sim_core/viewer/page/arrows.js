@@ -57,16 +57,17 @@ export class Arrows {
   }
 
   /**
-   * Labels with the largest forces, at the ends of their arrows.
+   * Labels with the largest forces, at the ends of their arrows; ``≈`` before those that should not be trusted.
    * @param {import("./protocol.js").Frame} frame
    */
   forceLabels({ patches }) {
-    const forces = patches.map(({ point, force }) => ({ point, force, size: Math.hypot(...force) })).sort((p, q) => q.size - p.size);
+    const sized = patches.map(({ point, force, problem }) => ({ point, force, problem, size: Math.hypot(...force) }));
+    const forces = sized.sort((p, q) => q.size - p.size);
     const shown = forces.filter(({ size }, i) => i < MOST_LABELS && size > 0 && size >= LEAST_SHARE * forces[0].size);
-    return shown.map(({ point, force, size }) => {
+    return shown.map(({ point, force, problem, size }) => {
       const tip = new Vector3(...point);
       const tail = tip.clone().addScaledVector(new Vector3(...force), -0.05 / this.unit.force);
-      return { text: `${threeDigits(size)} N`, point: tail, from: tip };
+      return { text: `${problem ? "≈ " : ""}${threeDigits(size)} N`, point: tail, from: tip };
     });
   }
 

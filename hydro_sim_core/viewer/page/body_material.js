@@ -1,10 +1,9 @@
 // Material of bodies: matt to polished, under a soft sky and two lamps. Simple enough for software rendering.
 
-import { Color, DoubleSide, FrontSide, ShaderMaterial, Vector3 } from "./vendor/three/three.module.min.js";
+import { Color, DoubleSide, FrontSide, ShaderMaterial } from "./vendor/three/three.module.min.js";
+import { SHADOW, SHADOW_UNIFORMS } from "./body_shadow.js";
+import { FILL_LIGHT, KEY_LIGHT } from "./lamps.js";
 import { besideWindows, openWindow } from "./windows.js";
-
-export const KEY_LIGHT = new Vector3(0.4, -0.62, 0.68).normalize(); // towards the lamp, world
-const FILL_LIGHT = new Vector3(-0.75, 0.6, 0.28).normalize();
 
 const FADED = 0.62; // opacity of bodies in contact
 
@@ -12,9 +11,9 @@ const FADED = 0.62; // opacity of bodies in contact
 const SHADE = `
   uniform vec3 albedo, keyLight, fillLight;
   uniform float opacity, gloss;
-  vec4 shade(vec3 normal, vec3 toEye) {
+  vec4 shade(vec3 normal, vec3 toEye, float seen) {
     float sky = mix(0.60, 0.86, 0.5 + 0.5 * normal.z);
-    float key = max(dot(normal, keyLight), 0.0);
+    float key = seen * max(dot(normal, keyLight), 0.0);
     float fill = max(dot(normal, fillLight), 0.0);
     float facing = abs(dot(normal, toEye));
     vec3 colour = albedo * (sky + 0.24 * key + 0.07 * fill + 0.05 * facing);
@@ -25,7 +24,7 @@ const SHADE = `
     lamp *= lamp;
     lamp = mix(lamp, lamp * lamp * lamp, gloss);
     float rim = 1.0 - facing;
-    colour += gloss * (0.45 * lamp + (0.10 + 0.25 * rim * rim) * (smoothstep(-0.25, 0.45, mirrored.z) - 0.35));
+    colour += gloss * (0.45 * seen * lamp + (0.10 + 0.25 * rim * rim) * (smoothstep(-0.25, 0.45, mirrored.z) - 0.35));
     #ifdef CLEAR
       // Like a thin shell: clear where it faces the camera, denser towards its outline.
       return vec4(colour, mix(0.75, 0.17, facing));
@@ -39,17 +38,18 @@ const VERTEX = `
     varying vec4 lit;
     ${SHADE}
   #else
-    varying vec3 vNormal, vToEye;
+    varying vec3 vNormal, vToEye, vPlace;
   #endif
   void main() {
     vec4 world = modelMatrix * vec4(position, 1.0);
     vec3 worldNormal = normalize(mat3(modelMatrix) * normal);
     vec3 toEye = cameraPosition - world.xyz;
     #ifdef LIT_AT_VERTICES
-      lit = shade(worldNormal, normalize(toEye));
+      lit = shade(worldNormal, normalize(toEye), 1.0);
     #else
       vNormal = worldNormal;
       vToEye = toEye;
+      vPlace = world.xyz;
     #endif
     gl_Position = projectionMatrix * viewMatrix * world;
   }`;
@@ -59,16 +59,20 @@ const FRAGMENT = `
     varying vec4 lit;
     void main() { gl_FragColor = lit; }
   #else
-    varying vec3 vNormal, vToEye;
+    varying vec3 vNormal, vToEye, vPlace;
+    ${SHADOW}
     ${SHADE}
-    void main() { gl_FragColor = shade(normalize(vNormal), normalize(vToEye)); }
+    void main() {
+      vec3 normal = normalize(vNormal);
+      gl_FragColor = shade(normal, normalize(vToEye), lampSeen(vPlace, normal, keyLight));
+    }
   #endif`;
 
 export class BodyMaterial extends ShaderMaterial {
   /**
    * @param {number[]} rgba
    * @param {number} gloss 0 for matt, 1 for polished.
-   * @param {boolean} litAtVertices Light vertices instead of pixels: cheaper, and nearly equal on fine meshes.
+   * @param {boolean} litAtVertices Light vertices instead of pixels, without shadows: cheaper.
    */
   constructor(rgba, gloss, litAtVertices) {
     super({
@@ -81,6 +85,7 @@ export class BodyMaterial extends ShaderMaterial {
         gloss: { value: gloss },
         keyLight: { value: KEY_LIGHT },
         fillLight: { value: FILL_LIGHT },
+        ...SHADOW_UNIFORMS,
       },
     });
     this.alpha = rgba[3];

@@ -15,7 +15,7 @@ export class Legend {
     this._force = make("span", { className: "force" });
     this._moment = make("span", { className: "moment" });
     this._units = make("p", { className: "units" }, this._force, this._moment);
-    const words = "red edges: inaccurate force";
+    const words = "≈ and red edges: inaccurate force";
     this._warning = make("p", { className: "warning", textContent: words, hidden: true });
     this._title = make("h2");
     this._now = make("output");

@@ -75,7 +75,7 @@ connection.addEventListener("text", ({ detail }) => {
   if (detail.type === "scene") loadScene(detail);
   else if (detail.type === "missed") untold.push(...detail.frames);
   else if (detail.type === "rejected") toast(detail.reason);
-  else if (detail.type === "told") toast(detail.text);
+  else if (detail.type === "told") toast(detail.text, true);
   else if (detail.type === "loading") showLoading(detail);
   else if (detail.type === "status") simulationGone = detail.simulation === "gone";
   showState();

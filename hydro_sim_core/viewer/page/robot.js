@@ -14,6 +14,7 @@ import {
   Vector3,
 } from "./vendor/three/three.module.min.js";
 import { BodyMaterial } from "./body_material.js";
+import { BodyShadow } from "./body_shadow.js";
 import { decodeMesh } from "./protocol.js";
 import { SoftShadow } from "./shadow.js";
 import { besideWindows, withinWindows } from "./windows.js";
@@ -40,6 +41,7 @@ export class Robot {
     this._links = [];
     this.mode = "contact";
     this.shadow = new SoftShadow(stage, theme);
+    if (!stage.software) new BodyShadow(stage, this.shadow);
     this._edges = new LineBasicMaterial({ transparent: true, depthWrite: false });
     besideWindows(this._edges);
     // Faces keep their colours behind a body; its edges are drawn over them in another colour.

@@ -19,12 +19,9 @@ import {
   Vector4,
   WebGLRenderTarget,
 } from "./vendor/three/three.module.min.js";
-import { KEY_LIGHT } from "./body_material.js";
+import { CASTERS, FARTHEST, KEY_LIGHT, LAMP } from "./lamps.js";
 import { besideWindows } from "./windows.js";
 
-const CASTERS = 1; // layer of what is drawn into the picture only
-const LAMP = 0.03; // radius of the lamp as seen from the ground, rad
-const FARTHEST = 6; // m from the middle of all shadows; what is farther, such as a body that fell off, has none
 const SIZE = 256; // pixels of an edge of the picture: blurring more takes long without a graphics processor
 const BEFORE_GRID = -1.5;
 
@@ -77,7 +74,8 @@ export class SoftShadow {
    */
   constructor(stage, theme) {
     this.stage = stage;
-    this._casters = [];
+    /** What throws shadows. @type {Mesh[]} */
+    this.casters = [];
     this._ground = { normal: new Vector3(0, 0, 1), point: new Vector3() };
     this._picture = new WebGLRenderTarget(SIZE, SIZE, { depthBuffer: false });
     this._blurred = new WebGLRenderTarget(SIZE, SIZE, { depthBuffer: false });
@@ -106,13 +104,13 @@ export class SoftShadow {
     const caster = new Mesh(geometry, this._castMaterial);
     caster.layers.set(CASTERS);
     caster.frustumCulled = false; // its vertices are not where it is drawn
-    this._casters.push(caster);
+    this.casters.push(caster);
     return caster;
   }
 
   /** Forget all casters. */
   clear() {
-    this._casters = [];
+    this.casters = [];
   }
 
   /**
@@ -128,7 +126,7 @@ export class SoftShadow {
   _draw() {
     const { normal, point } = this._ground;
     const { scene, renderer } = this.stage;
-    this._shown.visible = this._casters.length > 0 && normal.dot(KEY_LIGHT) > 0.1;
+    this._shown.visible = this.casters.length > 0 && normal.dot(KEY_LIGHT) > 0.1;
     if (!this._shown.visible) return;
     scene.updateMatrixWorld();
     const X_WG = groundFrame(normal, point);
@@ -161,7 +159,7 @@ export class SoftShadow {
   _extent(X_WG) {
     const X_GW = X_WG.clone().invert();
     const lamp = KEY_LIGHT.clone().transformDirection(X_GW);
-    const boxes = this._casters.map((caster) => shadowBox(caster, X_GW, lamp));
+    const boxes = this.casters.map((caster) => shadowBox(caster, X_GW, lamp));
     const middles = ["x", "y"].map((axis) => median(boxes.map(({ low, high }) => 0.5 * (low[axis] + high[axis]))));
     const near = boxes.filter(({ low, high }) => {
       const far = [0.5 * (low.x + high.x) - middles[0], 0.5 * (low.y + high.y) - middles[1]];
