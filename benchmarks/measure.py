@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import time
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,16 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load_average_1_min": round(os.getloadavg()[0], 2),
         "python": platform.python_version(),
-        **{name: version(name) for name in _PACKAGES},
+        **{name: _version(name) for name in _PACKAGES},
     }
+
+
+def _version(name: str) -> str | None:
+    """Version of a package; None where it is not installed, as on a machine for GPUs without those to compare with."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def output_argument(description: str, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Instructions of kernels beyond arithmetic: memory shared with other threads and processes, time, and sleep.
+"""Instructions of kernels beyond arithmetic: memory shared with other threads and processes, time, sleep, form.
 
 They need no interpreter lock. Words are entries of an ``Int1D``; what waits for a word looks at its low 32 bits, as the
 kernel's futexes do, and any process that has mapped the word can wake it.
@@ -105,6 +105,15 @@ def wait_for_change(words: np.ndarray, i: int, seen: int, deadline: int) -> None
 def wake_all(words: np.ndarray, i: int) -> None:
     """Wake all who wait for a change of a word."""
     _system_call()(FUTEX, ctypes.c_void_p(words[i:].ctypes.data), WAKE, EVERYBODY, None, None, 0)
+
+
+@_instruction
+def one_thread_a_world() -> bool:
+    """Whether this is translated for a GPU, where neighbouring threads step worlds side by side (see ``side_by_side``).
+
+    A constant of the program: where threads have no vector units, and caches hold little of each, other loops pay.
+    """
+    return False
 
 
 @cache

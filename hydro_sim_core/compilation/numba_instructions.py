@@ -9,6 +9,7 @@ from numba.core import cgutils, types
 from numba.core.typing import signature
 from numba.extending import lower_builtin, models, register_model
 
+from hydro_sim_core.compilation import side_by_side
 from hydro_sim_core.compilation.instructions import ANY_BIT, EVERYBODY, FUTEX, WAIT, WAKE
 
 #: Functions of the system that instructions call.
@@ -30,6 +31,7 @@ _SIGNATURES = {
     "sleep_until": (types.void, (types.int64,)),
     "wait_for_change": (types.void, (_WORDS, types.int64, types.int64, types.int64)),
     "wake_all": (types.void, (_WORDS, types.int64)),
+    "one_thread_a_world": (types.boolean, ()),
 }
 
 
@@ -115,6 +117,10 @@ def _wake_all(builder: Any, place: Any) -> None:
     _futex(builder, place, WAKE, _INT(EVERYBODY), cgutils.get_null_value(_BYTES))
 
 
+def _one_thread_a_world(_: Any) -> Any:
+    return ir.IntType(1)(side_by_side.present() is not None)
+
+
 def _futex(builder: Any, place: Any, operation: int, value: Any, until: Any) -> None:
     call = _system(builder, "syscall", ir.FunctionType(_LONG, [_LONG], var_arg=True))
     word = builder.bitcast(place, _BYTES)
@@ -144,4 +150,5 @@ _LOWERED: dict[str, Any] = {
     "sleep_until": _sleep_until,
     "wait_for_change": _wait_for_change,
     "wake_all": _wake_all,
+    "one_thread_a_world": _one_thread_a_world,
 }

@@ -7,7 +7,8 @@ nor a GPU is needed to compile. Nothing is fused or reordered, so that a GPU com
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -15,6 +16,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.np import arrayobj
 
 from hydro_sim_core.compilation.arrays import struct_layout
 from hydro_sim_core.compilation.compiler import _codegen, _own_settings, _WholeLibrary, dispatcher_type
@@ -33,6 +35,10 @@ _WORLD = "hydro_advance_world"
 Structs = tuple[Sequence[int], Sequence[tuple[int, int]]]
 #: LLVM's measure of the size of functions that are copied to where they are called; by default 225. Less code again.
 _INLINED = 40
+#: How often LLVM optimises: loops that are unrolled late are straight code only in the second round.
+_ROUNDS = 2
+#: Instructions that LLVM looks back for what has been stored at an address; by default 100.
+_FAR_BACK = 5000
 _TRIPLE = "nvptx64-nvidia-cuda"
 
 _CUDA = """
@@ -195,7 +201,7 @@ end:
 def translated(kernel: Kernel, solve: Entry, struct: type, memory: SideBySide) -> str:
     """LLVM's intermediate code of ``kernel(struct, solve, dt)`` and all that it calls, for any target."""
     target = Target("generic", "")
-    with _own_settings(), translating_for(memory):
+    with _own_settings(), translating_for(memory), _constants_stay():
         typing_context, context = cpu_target.typing_context, cpu_target.target_context
         typing_context.refresh()
         context.refresh()
@@ -233,13 +239,41 @@ def _wrapper(context: Any, compiled: Any, arguments: tuple[Any, ...]) -> Any:
     return module
 
 
-def compact_loops() -> None:
-    """Let LLVM unroll loops of up to four turns alone, in all that this process compiles from now on.
+def shape_code() -> None:
+    """Set LLVM's options for a GPU, for all that this process compiles from now on.
 
-    Threads that are at different places of long straight code wait for instructions more than unrolling saves.
+    Loops of up to eight turns are unrolled, those over the lines of a polygon, and no others: threads that are at
+    different places of long straight code wait for instructions more than unrolling saves. What has been stored is
+    looked for far back, so that what is computed of a polygon stays in registers.
     """
-    for option in ("-unroll-full-max-count=4", "-unroll-runtime=0", "-unroll-allow-partial=0"):
+    for option in ("-unroll-full-max-count=8", "-unroll-runtime=0", "-unroll-allow-partial=0"):
         llvm.set_option("", option)
+    dead_stores = ("dse-memoryssa-scanlimit", "dse-memoryssa-walklimit")
+    for limit in ("memdep-block-scan-limit", "memssa-check-limit", *dead_stores):
+        llvm.set_option("", f"-{limit}={_FAR_BACK}")
+
+
+@contextmanager
+def _constants_stay() -> Iterator[None]:
+    """Tell LLVM that what all worlds share, and parameters, do not change while a program runs: loads may be moved.
+
+    Only arrays that kernels may not write are contiguous and read-only here, see ``side_by_side``.
+    """
+    load = arrayobj.load_item
+
+    def load_item(context: Any, builder: Any, array_type: Any, pointer: Any) -> Any:
+        value = load(context, builder, array_type, pointer)
+        if not array_type.mutable and array_type.layout == "C":
+            # A bool is an integer that has been loaded and shortened.
+            loaded = value if value.opname == "load" else value.operands[0]
+            loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return value
+
+    arrayobj.load_item = load_item
+    try:
+        yield
+    finally:
+        arrayobj.load_item = load
 
 
 def _linked(code: str, glue: str, machine: Any, triple: str) -> Any:
@@ -257,7 +291,8 @@ def _linked(code: str, glue: str, machine: Any, triple: str) -> Any:
     options.loop_vectorization = options.slp_vectorization = False
     options.inlining_threshold = _INLINED
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    for _ in range(_ROUNDS):
+        builder.getModulePassManager().run(module, builder)
     module.verify()
     return module
 

@@ -14,7 +14,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches import programs, side_by_side
 from hydro_sim_core.simulation.batches.memory import Placed, as_words
-from hydro_sim_core.simulation.batches.programs import CudaProgram, HostProgram
+from hydro_sim_core.simulation.batches.programs import CudaProgram, HostProgram, present_cupy
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
 from hydro_sim_core.simulation.stepping.model import State
 from hydro_sim_core.simulation.stepping.step import DONE, advance
@@ -78,19 +78,35 @@ def made_side_by_side(scene: Any = SCENE) -> hs.BatchWorld:
     return batch
 
 
+def has_gpu() -> bool:
+    """Whether batches can run on a GPU here."""
+    try:
+        present_cupy("cuda")
+    except InputError:
+        return False
+    return True
+
+
+def host(array: Any) -> np.ndarray:
+    """A copy of an array of a batch, where tests compare it."""
+    return array.get() if hasattr(array, "get") else np.array(array)
+
+
 MAKERS = {"cpu": lambda: hs.BatchWorld(SCENE, N, "cpu"), "side by side": made_side_by_side}
+if has_gpu():
+    MAKERS["cuda"] = lambda: hs.BatchWorld(SCENE, N, "cuda")
 
 
 @pytest.fixture(params=MAKERS)
 def batch(request: pytest.FixtureRequest) -> hs.BatchWorld:
     """A batch whose worlds differ in friction, mass and speed."""
     made = MAKERS[request.param]()
-    shares = np.linspace(0.5, 1.5, N)
-    made.parameters["friction"][...] *= shares[:, None]
-    made.parameters["mass"][...] *= shares[:, None]
-    v = np.zeros_like(made.v)
+    shares = made.numpy.linspace(0.5, 1.5, N)[:, None]
+    made.parameters["friction"][...] *= shares
+    made.parameters["mass"][...] *= shares
+    v = np.zeros(made.v.shape)
     v[:, 3] = 0.5
-    made.set_state(np.array(made.q), v)
+    made.set_state(host(made.q), v)
     return made
 
 
@@ -100,18 +116,18 @@ def test_each_world_has_the_bits_that_it_has_alone(batch):
     batch.step(40)
     for i, world in enumerate(alone):
         world.step(41)
-        assert np.array_equal(batch.q[i], world.q)
-        assert np.array_equal(batch.v[i], world.v)
+        assert np.array_equal(host(batch.q)[i], world.q)
+        assert np.array_equal(host(batch.v)[i], world.v)
         told, own = batch.copy_of(i).contacts, world.contacts
         assert [p.force_on_b.tolist() for p in told] == [p.force_on_b.tolist() for p in own] != []
     assert batch.step_counts.tolist() == N * [41]
     # They slide as far as friction lets each: the worlds differ.
-    assert np.all(np.diff(batch.q[:, 4]) < -1e-4)
+    assert np.all(np.diff(host(batch.q)[:, 4]) < -1e-4)
 
 
 def test_parameters_are_those_of_the_steps(batch):
     """Twice the mass presses twice as hard on the ground."""
-    batch.set_state(np.array(batch.q), np.zeros_like(batch.v))
+    batch.set_state(host(batch.q), np.zeros(batch.v.shape))
     batch.step(60)
     forces = np.array([abs(batch.copy_of(i).contacts[0].force_on_b[2]) for i in range(N)])
     assert forces == pytest.approx(0.5 * 9.81 * np.linspace(0.5, 1.5, N), rel=1e-4)
@@ -124,11 +140,11 @@ def test_copies_keep_their_parameters(batch):
     for world in (copy, untouched):
         world.step(5)
     assert np.array_equal(copy.q, untouched.q)
-    assert batch.q[1, 4] > copy.q[4] + 1e-5
+    assert host(batch.q)[1, 4] > copy.q[4] + 1e-5
 
 
 def test_a_fast_world_is_taken_in_pieces_and_a_failing_one_is_frozen(batch):
-    q, v = np.array(batch.q), np.array(batch.v)
+    q, v = host(batch.q), host(batch.v)
     q[FAST, 6] = 0.05
     v[FAST, 5] = -60.0
     v[FROZEN, :3] = 1e200
@@ -137,10 +153,10 @@ def test_a_fast_world_is_taken_in_pieces_and_a_failing_one_is_frozen(batch):
     batch.step(10)
     assert list(batch.failures) == [FROZEN]
     assert "overflows" in batch.failures[FROZEN]
-    assert np.array_equal(batch.q[FROZEN], q[FROZEN])
+    assert np.array_equal(host(batch.q)[FROZEN], q[FROZEN])
     for i in set(range(N)) - {FROZEN}:
         alone[i].step(10)
-        assert np.array_equal(batch.q[i], alone[i].q), i
+        assert np.array_equal(host(batch.q)[i], alone[i].q), i
     assert alone[FAST].diagnostics()["fast_steps"] > 0
     batch.reset([FROZEN])
     assert not batch.failures
@@ -152,22 +168,23 @@ def test_saved_worlds_go_on_to_the_same_bits(batch):
     batch.step(7)
     saved = batch.save(2)
     batch.step(20)
-    then = np.array(batch.q[2])
+    then = host(batch.q)[2]
     batch.load(2, saved)
     assert batch.step_counts.tolist() == [27, 27, 7, 27, 27]
     batch.step(20)
-    assert np.array_equal(batch.q[2], then)
+    assert np.array_equal(host(batch.q)[2], then)
 
 
 def test_wrenches_act_on_their_world_alone(batch):
-    q, v = np.array(batch.q), np.zeros_like(batch.v)
+    q, v = host(batch.q), np.zeros(batch.v.shape)
     batch.set_state(q, v)
     wrench = np.zeros((N, 6))
     wrench[4, 3] = 50.0
     batch.apply_wrench(batch.world.frame_names[-1], wrench)
     batch.step(5)
-    assert batch.v[4, 3] > 0.1
-    assert np.all(np.abs(batch.v[:4, 3]) < 1e-6)
+    v = host(batch.v)
+    assert v[4, 3] > 0.1
+    assert np.all(np.abs(v[:4, 3]) < 1e-6)
 
 
 def test_memory_grows_when_many_worlds_find_more_faces(monkeypatch):

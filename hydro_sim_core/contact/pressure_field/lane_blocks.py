@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation.instructions import one_thread_a_world
 from hydro_sim_core.contact.geometry_set import RECORD
 from hydro_sim_core.contact.pressure_field.containment import coordinate
 from hydro_sim_core.contact.pressure_field.element_pairs import evaluate
@@ -16,12 +17,16 @@ from hydro_sim_core.contact.pressure_field.elements import (
     load_element,
 )
 from hydro_sim_core.contact.pressure_field.lane_planes import (
+    cut_first_on_half_space,
+    cut_first_on_rigid_half_space,
+    cut_first_tetrahedra,
+    cut_first_triangles,
     cut_on_half_space,
     cut_on_rigid_half_space,
     cut_tetrahedra,
     cut_triangles,
 )
-from hydro_sim_core.contact.pressure_field.lanes import LANES, RECORD_A, RECORD_B
+from hydro_sim_core.contact.pressure_field.lanes import BLOCK_ROWS, FACE, LANES, RECORD_A, RECORD_B
 from hydro_sim_core.contact.pressure_field.polygon import NEAR
 
 #: Share of a way that counts, for round-off.
@@ -90,11 +95,21 @@ def way_to_meet(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, s
 def fill_lane(geometries, element_a, element_b, slot, edges, on_half_space, scratch, lane):
     """Put a pair into a lane.
 
-    Reads geometries: records.
     Writes scratch: block, in_lanes.
     """
-    w, into, records = scratch.block, scratch.in_lanes[lane], geometries.records
+    into = scratch.in_lanes[lane]
     into[0], into[1], into[2], into[3] = element_a, element_b, slot, edges
+    if not one_thread_a_world():
+        _load_records(geometries, element_a, element_b, on_half_space, scratch.block, lane)
+
+
+@kernel(inline=True)
+def _load_records(geometries, element_a, element_b, on_half_space, w, lane):
+    """Copy the records of a pair into a lane.
+
+    Reads geometries: records.
+    """
+    records = geometries.records
     for row in range(RECORD):
         w[(RECORD_A + row) * LANES + lane] = records[element_a, row]
     if not on_half_space:
@@ -103,8 +118,49 @@ def fill_lane(geometries, element_a, element_b, slot, edges, on_half_space, scra
 
 
 @kernel(inline=True)
-def cut_block(geometries, a, b, R_BA, p_BA, w):
-    """Compute the polygons of a block.
+def cut_block(geometries, a, b, R_BA, p_BA, num_lanes, scratch):
+    """Compute the polygons of the first ``num_lanes`` lanes of a block, or of all.
+
+    Reads scratch: block.
+    Writes scratch: block.
+    """
+    if one_thread_a_world():
+        _cut_one_by_one(geometries, a, b, R_BA, p_BA, num_lanes, scratch)
+    else:
+        _cut_all(geometries, a, b, R_BA, p_BA, scratch.block)
+
+
+@kernel
+def _cut_one_by_one(geometries, a, b, R_BA, p_BA, num_lanes, scratch):
+    """Compute one polygon after another in the first lane, whose own is the last; their faces go to their lanes.
+
+    Rows of one lane stay in a GPU's caches; those of all lanes, of all worlds that it steps at a time, do not.
+
+    Reads geometries: field_start, fields, kind, margin; scratch: block, in_lanes.
+    Writes scratch: block.
+    """
+    w, on_half_space = scratch.block, geometries.kind[b] != COMPLIANT_MESH
+    a_is_rigid = geometries.kind[a] == RIGID_MESH
+    for lane in range(num_lanes - 1, -1, -1):
+        pair = scratch.in_lanes[lane]
+        _load_records(geometries, pair[0], pair[1], on_half_space, w, 0)
+        if not on_half_space:
+            if a_is_rigid:
+                cut_first_triangles(w, R_BA, p_BA)
+            else:
+                cut_first_tetrahedra(w, R_BA, p_BA)
+        elif geometries.kind[b] == RIGID_HALF_SPACE:
+            cut_first_on_rigid_half_space(w, R_BA, p_BA)
+        else:
+            field = geometries.fields[geometries.field_start[b]]
+            cut_first_on_half_space(w, R_BA, p_BA, field, geometries.margin[b], a_is_rigid)
+        for row in range(FACE, BLOCK_ROWS):
+            w[row * LANES + lane] = w[row * LANES]
+
+
+@kernel(inline=True)
+def _cut_all(geometries, a, b, R_BA, p_BA, w):
+    """Compute the polygons of all lanes at once.
 
     Reads geometries: field_start, fields, kind, margin.
     """

@@ -103,7 +103,7 @@ def is_still_in_doubt(geometries, a, b, pair, R_BA, p_BA, scratch):
     """Whether what gave rise to doubt in the last pass does so again, so that nothing else need be looked at.
 
     Reads geometries: kind; scratch: block; scratch.kept: doubts, now.
-    Writes scratch: block; scratch.kept: doubts.
+    Writes scratch.kept: doubts.
     """
     doubt, w = scratch.kept.doubts[pair], scratch.block
     if doubt[NOTED] != scratch.kept.now[PASS] - 1:
@@ -113,7 +113,7 @@ def is_still_in_doubt(geometries, a, b, pair, R_BA, p_BA, scratch):
     fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, 0)
     if is_tear:
         fill_lane(geometries, doubt[HAS_NONE], doubt[HAS_NONE + 1], NO_SLOT, 0, on_half_space, scratch, 1)
-    cut_block(geometries, a, b, R_BA, p_BA, w)
+    cut_block(geometries, a, b, R_BA, p_BA, 2 if is_tear else 1, scratch)
     word, behind = int(w[WORD * LANES]), int(w[WORD * LANES + 1])
     if is_tear:
         is_open = _leads_to(geometries, one, other, word & EDGES, doubt[HAS_NONE], doubt[HAS_NONE + 1])

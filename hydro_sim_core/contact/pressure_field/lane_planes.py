@@ -41,6 +41,7 @@ from hydro_sim_core.contact.pressure_field.lanes import (
     A,
     B,
     C,
+    cut_first_polygon,
     cut_polygons,
     dot,
     set_vector,
@@ -323,3 +324,36 @@ def cut_on_half_space(
         for lane in range(LANES):
             _on_half_space(w, lane, R, p, field, margin)
     cut_polygons(w, _LINES_ON_HALF_SPACE)
+
+
+# The same for the pair in the first lane alone: where one thread steps a world, all that is computed of a pair then
+# stays in registers. Each is a function of its own, so that its loops are not mixed with others.
+
+
+@kernel
+def cut_first_tetrahedra(w, R_BA, p_BA):
+    _tetrahedra(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
+    cut_first_polygon(w, NUM_LINES)
+
+
+@kernel
+def cut_first_triangles(w, R_BA, p_BA):
+    _triangle(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
+    cut_first_polygon(w, NUM_LINES)
+
+
+@kernel
+def cut_first_on_rigid_half_space(w, R_BA, p_BA):
+    _on_rigid_half_space(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
+    cut_first_polygon(w, _LINES_ON_HALF_SPACE)
+
+
+@kernel
+def cut_first_on_half_space(w, R_BA, p_BA, field_b, margin, a_is_rigid):
+    R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
+    field = field_b[0], field_b[1], field_b[2], field_b[3]
+    if a_is_rigid:
+        _triangle_in_half_space(w, 0, R, p, field, margin)
+    else:
+        _on_half_space(w, 0, R, p, field, margin)
+    cut_first_polygon(w, _LINES_ON_HALF_SPACE)

@@ -413,9 +413,6 @@ def walk_in_lanes(
     """Append contact faces like ``query.find_faces_again``, or return ``IN_DOUBT`` or ``NO_ROOM``.
 
     Nothing is kept of a negative ``pair``.
-
-    Reads scratch: block.
-    Writes scratch: block.
     """
     kept, tie = scratch.kept, tie_distance(geometries, a, b, p_BA)
     pair = pair if pair >= 0 else kept.spans.shape[0] - 1
@@ -436,7 +433,7 @@ def walk_in_lanes(
             geometries, a, b, R_BA, p_BA, tie, known, candidates, ways, way, cursors, num_pending, scratch
         )
         if num_lanes > 0:
-            cut_block(geometries, a, b, R_BA, p_BA, scratch.block)
+            cut_block(geometries, a, b, R_BA, p_BA, num_lanes, scratch)
             status, tally, num_pending = _use_block(
                 geometries, pair, num_lanes, room, found, tally, num_pending, scratch
             )

@@ -122,15 +122,21 @@ def _cross(w, lane, line, j):
 
 
 @kernel(inline=True)
+def _cross_in_lane(w, lane, i, num_lines):
+    """Cut line ``i`` and all lines after it at their crossings."""
+    line = _line(w, lane, i)
+    for j in range(i + 1, num_lines):
+        line = _cross(w, lane, line, j)
+    row = LINES + i * LINE_ROWS
+    w[(row + LOW) * LANES + lane] = line[LOW]
+    w[(row + HIGH) * LANES + lane] = line[HIGH]
+
+
+@kernel(inline=True)
 def _cross_with_following(w, i, num_lines):
-    """Cut line ``i`` and all lines after it at their crossings, in all lanes."""
+    """The same in all lanes."""
     for lane in range(LANES):
-        line = _line(w, lane, i)
-        for j in range(i + 1, num_lines):
-            line = _cross(w, lane, line, j)
-        row = LINES + i * LINE_ROWS
-        w[(row + LOW) * LANES + lane] = line[LOW]
-        w[(row + HIGH) * LANES + lane] = line[HIGH]
+        _cross_in_lane(w, lane, i, num_lines)
 
 
 @kernel(inline=True)
@@ -227,3 +233,17 @@ def cut_polygons(w, num_lines):
         _cross_with_following(w, 6, num_lines)
     for lane in range(LANES):
         _measure(w, lane, num_lines)
+
+
+@kernel(inline=True)
+def cut_first_polygon(w, num_lines):
+    """The same for the first lane alone."""
+    _cross_in_lane(w, 0, 0, num_lines)
+    _cross_in_lane(w, 0, 1, num_lines)
+    _cross_in_lane(w, 0, 2, num_lines)
+    _cross_in_lane(w, 0, 3, num_lines)
+    if num_lines > 5:
+        _cross_in_lane(w, 0, 4, num_lines)
+        _cross_in_lane(w, 0, 5, num_lines)
+        _cross_in_lane(w, 0, 6, num_lines)
+    _measure(w, 0, num_lines)

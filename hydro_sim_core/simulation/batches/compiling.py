@@ -48,7 +48,7 @@ def main() -> None:
     from hydro_sim_core.compilation import ptx
 
     request = json.load(sys.stdin)
-    ptx.compact_loops()
+    ptx.shape_code()
     code = ptx.translated(advance_world, entry_named(request["solver"]), WorldData, MEMORY)
     structs = (request["words"], request["structs"])
     text = ptx.ptx(code, structs, request["lanes"], request["processor"], request["threads"])

@@ -25,9 +25,8 @@ from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData,
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM
 from hydro_sim_core.simulation.world.world import World
 
-#: Worlds a warp. Fewer than it has threads: there are more warps, which wait for memory in turn, and fewer threads wait
-#: for the slowest of their warp.
-LANES = 16
+#: Worlds a warp: as many as it has threads. With fewer there are more warps, which lose more than waiting in turn gains.
+LANES = 32
 #: Least room for contact faces, and that at the start, as a multiple of the faces of the first step.
 LEAST_FACES = 256
 ROOM = 1.25
