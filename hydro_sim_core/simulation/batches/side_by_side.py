@@ -25,7 +25,7 @@ from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData,
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM
 from hydro_sim_core.simulation.world.world import World
 
-#: Worlds a warp: as many as it has threads. With fewer there are more warps, which lose more than waiting in turn gains.
+#: Worlds a warp: as many as it has threads. Fewer make more warps, which lose more than they gain by waiting in turn.
 LANES = 32
 #: Least room for contact faces, and that at the start, as a multiple of the faces of the first step.
 LEAST_FACES = 256
