@@ -146,3 +146,13 @@ def test_ptx_fuses_nothing(code):
     assert not re.search(r"\bfma\.|\bmad\.\w+\.f64|mul\.f64|add\.f64", text)
     assert "hydro_places" in text
     assert ".extern" not in text
+
+
+def test_only_what_kernels_may_not_write_is_loaded_as_constant(code):
+    """Weights and masses: other loads wait for stores before them, these may come earlier."""
+    plan = Plan(whole(), MEMORY, LANES)
+    text = ptx(code, (plan.words, plan.structs), LANES)
+    marked = [line for line in code.splitlines() if "!invariant.load" in line and "load double" in line]
+    assert len(marked) == 2 + 1  # the weight, the mass, and the struct's factor
+    assert len(re.findall(r"ld\.global\.nc\.\w+", text)) >= 2
+    assert re.search(r"ld\.global\.b64", text)

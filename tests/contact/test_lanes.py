@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
-from hydro_sim_core.compilation import Entry, Float1D, Float2D, entry
-from hydro_sim_core.compilation.targets import levels
+from hydro_sim_core.compilation import ConstInt2D, Entry, Float1D, Float2D, Int2D, entry, kernel
+from hydro_sim_core.compilation.ptx import object_code, translated
+from hydro_sim_core.compilation.side_by_side import SideBySide
+from hydro_sim_core.compilation.targets import Target, levels
 from hydro_sim_core.contact import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.poses import relative_pose
+from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
@@ -22,6 +26,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     make_face_buffer,
 )
 from hydro_sim_core.contact.pressure_field.kept_pairs import NOTHING_KEPT, begin_pass
+from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane
 from hydro_sim_core.contact.pressure_field.lane_planes import (
     cut_on_half_space,
     cut_on_rigid_half_space,
@@ -29,11 +34,15 @@ from hydro_sim_core.contact.pressure_field.lane_planes import (
     cut_triangles,
 )
 from hydro_sim_core.contact.pressure_field.lane_walk import IN_DOUBT, walk_in_lanes
+from hydro_sim_core.contact.pressure_field.lanes import BLOCK_ROWS, FACE, LANES
 from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch, make_query_scratch
+from hydro_sim_core.contact.pressure_field.visits import NO_SLOT
 from hydro_sim_core.contact.pressure_field.walk import walk_surface
 from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.simulation.batches.memory import Placed, Plan
+from hydro_sim_core.simulation.batches.programs import HostProgram
 from support.contact.pair import by_query
 from support.contact.poses import pose, random_direction, random_rotation
 
@@ -248,3 +257,70 @@ def test_doubt_that_is_kept_changes_no_bit(step: float) -> None:
         if again is not None and fresh is not None:
             assert again.tobytes() == fresh.tobytes()
     assert in_doubt >= 6
+
+
+class Cutting(NamedTuple):
+    """A block of pairs to be cut, with the fields of ``QueryScratch`` that this takes."""
+
+    geometries: GeometrySet
+    block: Float1D
+    in_lanes: Int2D
+    pairs: ConstInt2D
+    R_BA: Float2D
+    p_BA: Float1D
+
+
+@kernel
+def cut_pairs(cutting, solve, dt):
+    geometries, pairs = cutting.geometries, cutting.pairs
+    on_half_space = geometries.kind[1] != COMPLIANT_MESH
+    for lane in range(pairs.shape[0]):
+        fill_lane(geometries, pairs[lane, 0], pairs[lane, 1], NO_SLOT, 0, on_half_space, cutting, lane)
+    cut_block(geometries, 0, 1, cutting.R_BA, cutting.p_BA, pairs.shape[0], cutting)
+
+
+@entry
+def nothing(dt: float) -> float:
+    """Stands for a solver."""
+    return dt
+
+
+@entry
+def cut_at_once(cutting: Cutting, dt: float) -> None:
+    """All lanes at once, as on a processor."""
+    cut_pairs(cutting, nothing, dt)
+
+
+@pytest.fixture(scope="module")
+def cut_side_by_side() -> str:
+    return translated(cut_pairs, nothing, Cutting, SideBySide())
+
+
+@pytest.mark.parametrize(
+    "name", ["spheres", "rigid on compliant", "on the rigid ground", "rigid on the compliant ground"]
+)
+def test_one_polygon_after_another_has_the_bits_of_all_at_once(name, cut_side_by_side):
+    """As where one thread steps a world: fewer pairs than lanes, and worlds side by side."""
+    a, b, distance = PAIRS[name]
+    query, (X_BA, *_) = Query(a, b), motion(distance, 1, 0.0, 5)
+    count, (R_BA, p_BA) = len(query.fresh(X_BA)), parts(X_BA)
+    pairs = np.ascontiguousarray(query._faces[1].elements[:count][: LANES - 3])
+    assert len(pairs) == LANES - 3
+    given = Cutting(
+        query.geometries,
+        np.zeros(BLOCK_ROWS * LANES),
+        np.zeros((LANES, 4), dtype=np.int64),
+        pairs,
+        R_BA,
+        p_BA,
+    )
+    plan = Plan(given, SideBySide(), 2)
+    program = HostProgram(object_code(cut_side_by_side, (plan.words, plan.structs), 2, Target("generic", "")))
+    placed = Placed(plan, 3, np, lambda array: array.ctypes.data)
+    program.run(placed, 0.0)
+    cut_at_once(given, 0.0)
+    expected = given.block.reshape(BLOCK_ROWS, LANES)[FACE:, : len(pairs)]
+    assert np.all(expected[AREA] > 0.0)
+    for i in range(3):
+        block = plan.from_lane(np.ascontiguousarray(placed.lane_of(i)), "block")
+        assert np.array_equal(block.reshape(BLOCK_ROWS, LANES)[FACE:, : len(pairs)], expected)
