@@ -263,7 +263,6 @@ def press_faces(model, scratch, p, twist, motion):
     mu, dissipation = model.pair_friction[pair], model.pair_dissipation[pair]
     relaxation, slip = model.pair_relaxation[pair], model.options.stiction_speed
     w0, w1, w2, u0, u1, u2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
-    r0, r1, r2, d0, d1, d2 = motion
     complete_polygons_of_patch(model, scratch, p)
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
@@ -293,18 +292,20 @@ def press_faces(model, scratch, p, twist, motion):
             x1 = c1 + (weight_a * a1 + weight_b * b1) / mean
             x2 = c2 + (weight_a * a2 + weight_b * b2) / mean
             v0, v1, v2 = u0 + w1 * x2 - w2 * x1, u1 + w2 * x0 - w0 * x2, u2 + w0 * x1 - w1 * x0
-            away = (
-                n0 * (d0 + r1 * x2 - r2 * x1) + n1 * (d1 + r2 * x0 - r0 * x2) + n2 * (d2 + r0 * x1 - r1 * x0)
-            )
-            elastic, resistance = (
-                mean * area - slope * pressed * area * away,
-                relaxation * slope * pressed * area,
-            )
+            resistance = relaxation * slope * pressed * area
+            elastic = mean * area - slope * pressed * area * _moved_along(n0, n1, n2, motion, x0, x1, x2)
             normal, h0, h1, h2 = _force_at(v0, v1, v2, n0, n1, n2, elastic, resistance, dissipation, mu, slip)
             m0, m1, m2 = m0 + x1 * h2 - x2 * h1, m1 + x2 * h0 - x0 * h2, m2 + x0 * h1 - x1 * h0
             f0, f1, f2 = f0 + h0, f1 + h1, f2 + h2
             s0, s1, s2 = s0 + normal * n0, s1 + normal * n1, s2 + normal * n2
     return Pressed(m0, m1, m2, f0, f1, f2, s0, s1, s2)
+
+
+@kernel(inline=True)
+def _moved_along(n0, n1, n2, motion, x0, x1, x2):
+    """How far a point x moves along the normal n."""
+    r0, r1, r2, d0, d1, d2 = motion
+    return n0 * (d0 + r1 * x2 - r2 * x1) + n1 * (d1 + r2 * x0 - r0 * x2) + n2 * (d2 + r0 * x1 - r1 * x0)
 
 
 @kernel(inline=True)

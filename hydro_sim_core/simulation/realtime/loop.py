@@ -91,9 +91,9 @@ def run(
         ``SPENT``; ``ATTEND``; ``STEP`` if the step that is due cannot be taken whole, or is to be seen by Python first:
         its deadline has come, and its commands are taken.
 
-    Reads loop: own, words; other_steps: are_taken; substeps: accuracy, counts; loop.at: status; machine.drives:
-    v_after; machine.state: q, step, v; other_steps.radau: counts; machine.model.forest: prescribed.
-    Writes loop: own, q_before, spent, v_before; machine.drives: v_target.
+    Reads loop: own, words; other_steps: are_taken; substeps: accuracy, counts; loop.at: status; machine.state: step;
+    other_steps.radau: counts.
+    Writes loop: own.
     """
     own, state = loop.own, machine.state
     for _ in range(most):
@@ -106,10 +106,7 @@ def run(
         if own[TAKEOVERS] != led or is_asked_for(machine, loop, dt):
             return STEP
         command_joints(machine, loop, dt)
-        for i in range(state.q.shape[0]):
-            loop.q_before[i] = state.q[i]
-        for i in range(state.v.shape[0]):
-            loop.v_before[i] = state.v[i]
+        _keep_before(loop, state)
         if other_steps.are_taken != 0:
             status = other_step(machine, other_steps, dt)
         elif substeps.accuracy[0] > 0.0:
@@ -119,13 +116,8 @@ def run(
         if status != DONE:
             own[ASKED] = status
             return STEP
-        keep_set_points(loop.plan)
         counts = other_steps.radau.counts if other_steps.are_taken != 0 else substeps.counts
-        for i in range(loop.spent.shape[0]):
-            loop.spent[i] = counts[i]
-        for k in range(machine.model.forest.prescribed.shape[0]):
-            i = machine.model.forest.prescribed[k]
-            machine.drives.v_target[i] = machine.drives.v_after[i]
+        _keep_after(machine, loop, counts)
         _note_begin(loop, began)
         ended = clock_ns()
         tell_state(machine, loop, dt, ended - began, _STEPPED)
@@ -133,6 +125,34 @@ def run(
         if own[IN_PAUSE] != 0:
             _follow_steps(loop, loop.words[loop.at.status + Status.STEPS_TAKEN] + 1)
     return SPENT
+
+
+@kernel(inline=True)
+def _keep_before(loop, state):
+    """Keep the state before a step.
+
+    Reads state: q, v.
+    Writes loop: q_before, v_before.
+    """
+    for i in range(state.q.shape[0]):
+        loop.q_before[i] = state.q[i]
+    for i in range(state.v.shape[0]):
+        loop.v_before[i] = state.v[i]
+
+
+@kernel(inline=True)
+def _keep_after(machine, loop, counts):
+    """Keep what a step that was taken leaves to the next: set points, counts, speeds of what is driven along.
+
+    Reads machine.drives: v_after; machine.model.forest: prescribed.
+    Writes loop: spent; machine.drives: v_target.
+    """
+    keep_set_points(loop.plan)
+    for i in range(loop.spent.shape[0]):
+        loop.spent[i] = counts[i]
+    for k in range(machine.model.forest.prescribed.shape[0]):
+        i = machine.model.forest.prescribed[k]
+        machine.drives.v_target[i] = machine.drives.v_after[i]
 
 
 @entry
