@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
-from hydro_sim_core.simulation import JointCommand
-from hydro_sim_core.tasks.robot import Measurement, TaskFailed
+from hydro_sim_core.compilation import CompilationFailed
+from hydro_sim_core.errors import InputError, printable, shortened
+from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
+
+_Result = TypeVar("_Result")
 
 #: How long a world goes on after the controller has ended, s.
 AFTERWARDS = 1.0
@@ -37,6 +45,9 @@ Attempt = Generator[dict[str, JointCommand], Measurement, Ending]
 def attempt(task: Task, controller: TaskController, before: Measurement) -> Attempt:
     """Let a controller try a task, wait a little and judge.
 
+    An exception of the task's own code is a failure with its type and place, so that one trial of many, or a program
+    that goes on after it, can tell of it.
+
     Args:
         task: The task.
         controller: Its controller, new.
@@ -44,31 +55,126 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
 
     Returns:
         A generator: each ``yield`` gives the commands of a period, none after the controller has ended, and receives
-        what is measured at its end.
+        what is measured at its end. ``carried_out`` throws into it what the world has refused, which ends it.
     """
-    now = before
-    reason = ""
+    now = later = before
     course = []
 
     def follow(measured: Measurement) -> Measurement:
-        course.append({"time, s": measured.time, **task.follow(measured)})
+        numbers = _its_own(lambda: task.follow(measured), task.follow, "what the task follows")
+        course.append({"time, s": measured.time, **numbers})
         return measured
 
-    follow(before)
-    script = controller.script(before)
+    def ended(outcome: Outcome) -> Ending:
+        return Ending(outcome, controller.robot.phase, now.time, course)
+
+    reason = ""
     try:
-        commands = next(script)
-        while now.time < before.time + task.duration:
-            now = follow((yield commands))
-            commands = script.send(now)
-        reason = f"not done within {task.duration:g} s"
-    except StopIteration:
-        pass
+        follow(before)
+        script = controller.script(before)
+        commands = _next_of(script, partial(next, script))
+        while commands is not None and now.time < before.time + task.duration:
+            now = later = follow((yield commands))
+            commands = _next_of(script, partial(script.send, now))
+        if commands is not None:
+            reason = f"not done within {task.duration:g} s"
     except TaskFailed as failure:
         reason = str(failure)
-    later = now
-    while later.time < now.time + AFTERWARDS:
-        later = follow((yield {}))
-    story = Story(before, now, later, course)
-    outcome = Outcome(False, reason) if reason else task.judge(story)
-    return Ending(outcome, controller.robot.phase, now.time, course)
+    except Refused as refused:
+        return ended(Outcome(False, str(refused)))
+    try:
+        while later.time < now.time + AFTERWARDS:
+            later = follow((yield {}))
+        story = Story(before, now, later, course)
+        judged = _its_own(lambda: task.judge(story), task.judge, "the judge")
+    except (TaskFailed, Refused) as failure:
+        return ended(Outcome(False, reason or str(failure)))
+    return ended(Outcome(False, reason) if reason else judged)
+
+
+def carried_out(attempted: Attempt, world: World, commands: Mapping[str, JointCommand], steps: int) -> None:
+    """Have a world carry out the commands of a period.
+
+    Args:
+        attempted: The attempt that they come from.
+        world: The world.
+        commands: The commands.
+        steps: Steps of the period; 0 if somebody else takes them.
+
+    Raises:
+        StopIteration: It refuses them, or diverges, with which the attempt ends.
+    """
+    try:
+        world.command_joints(commands)
+        world.step(steps)
+    except InputError as error:
+        attempted.throw(Refused(f"a command of the controller is refused: {error}"))
+    except FloatingPointError as error:
+        attempted.throw(Refused(f"the simulation failed: {error}"))
+
+
+class Refused(Exception):
+    """Thrown into an attempt whose commands could not be carried out, with the reason."""
+
+
+def controller_of(task: Task, model: World) -> TaskController:
+    """A new controller of a task; one that fails at once where its own code does as it is made.
+
+    Args:
+        task: The task.
+        model: World to plan in.
+
+    Raises:
+        InputError: The world does not fit the task.
+    """
+    try:
+        return task.controller(model, task.period)
+    except (InputError, CompilationFailed):
+        raise
+    except Exception as error:
+        return _Broken(_told(error, task.controller, "the controller"))
+
+
+class _Broken:
+    """In place of a controller that could not be made: gives up with the reason."""
+
+    def __init__(self, reason: str) -> None:
+        self.robot: Any = SimpleNamespace(phase="begin")
+        self._reason = reason
+
+    def script(self, measured: Measurement) -> Script:
+        """Fails before the first period."""
+        raise TaskFailed(self._reason)
+        yield {}  # makes it a generator
+
+
+def _next_of(script: Script, go_on: Callable[[], dict[str, JointCommand]]) -> dict[str, JointCommand] | None:
+    """The next commands of a controller, None where it has ended."""
+    try:
+        return _its_own(go_on, script, "the controller")
+    except StopIteration:
+        return None
+
+
+def _its_own(call: Callable[[], _Result], code: Any, who: str) -> _Result:
+    """The result of a call of a task's own code.
+
+    Raises:
+        TaskFailed: It gives up, or raises anything that no caller expects of it.
+    """
+    try:
+        return call()
+    except (TaskFailed, StopIteration, CompilationFailed):
+        raise
+    except Exception as error:
+        raise TaskFailed(_told(error, code, who)) from error
+
+
+def _told(error: Exception, code: Any, who: str) -> str:
+    """Type, text and place of an exception: where it was raised, and the line of the task that led there."""
+    frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
+    own = getattr(code, "gi_code", getattr(code, "__code__", None))
+    lines = [frame for frame in frames if own is not None and frame.filename == own.co_filename]
+    places = dict.fromkeys(f"{frame.filename}, line {frame.lineno}" for frame in (*lines[-1:], frames[-1]))
+    text = printable(shortened(str(error)))
+    return f"{who} raised {type(error).__name__}{text and ': '}{text} ({', from '.join(places)})"

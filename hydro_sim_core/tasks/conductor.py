@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt
+from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt, carried_out, controller_of
 from hydro_sim_core.tasks.task import Task, TaskController
 from hydro_sim_core.tasks.trial import measure, steps_of_a_period, views_of
 
@@ -47,6 +47,8 @@ class Conductor:
                 commands = self._attempt.send(measure(world, self._views))
             else:
                 return
+            assert self._attempt is not None
+            carried_out(self._attempt, world, commands, steps=0)
         except StopIteration as end:
             self._attempt = None
             self._tell(_told_of(end.value))
@@ -55,12 +57,11 @@ class Conductor:
             self._attempt = None
             self._tell(str(error))
             return
-        world.command_joints(commands)
         self._tell_phase()
 
     def _begin(self, world: World) -> Attempt:
         self._phase = ""
-        self._controller = self._task.controller(self._model, self._task.period)
+        self._controller = controller_of(self._task, self._model)
         self._attempt = attempt(self._task, self._controller, measure(world, self._views))
         return self._attempt
 

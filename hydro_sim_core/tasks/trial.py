@@ -16,7 +16,7 @@ from hydro_sim_core.messages.state import pair_wrench, split_time, stamped_time
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
-from hydro_sim_core.tasks.attempt import Ending, attempt
+from hydro_sim_core.tasks.attempt import Ending, attempt, carried_out, controller_of
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.variation import Draws
@@ -117,7 +117,7 @@ def run_trial(
     # The controller knows the scene as it is meant to be.
     model = World(find_scene(task.scene))
     world = World(scene_of(task, seed, values), like=model)
-    controller = task.controller(model, task.period)
+    controller = controller_of(task, model)
     count = steps_of_a_period(task, world.time_step)
     faces = 0
     views = views_of(task, world, seed or 0)
@@ -125,8 +125,7 @@ def run_trial(
     try:
         commands = next(attempted)
         while True:
-            world.command_joints(commands)
-            world.step(count)
+            carried_out(attempted, world, commands, count)
             faces += int(world.diagnostics()["faces"])
             watch(world)
             commands = attempted.send(measure(world, views))
@@ -139,7 +138,7 @@ def run_trial(
         ending.phase,
         ending.time,
         world.step_count,
-        faces * count / world.step_count,
+        faces * count / max(world.step_count, 1),
         ending.outcome.measures,
         draw(task, seed, model.scene).drawn,
         hashlib.sha256(world.q.tobytes() + world.v.tobytes()).hexdigest()[:16],

@@ -1,5 +1,6 @@
 """The controller of a task over ROS: the same bits as in one process, and an exit status that tells how it ended."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -145,11 +146,24 @@ class GivesUp(Still):
     gives_up = True
 
 
+class Raises(Still):
+    @property
+    def gives_up(self):
+        raise ValueError("no way")
+
+
+RAISED = (
+    f"the controller raised ValueError: no way ({__file__}, "
+    f"line {inspect.getsourcelines(Raises.gives_up.fget)[1] + 2})"
+)
+
+
 @pytest.mark.parametrize(
     ("controller", "status", "line", "reason"),
     [
         (Still, 0, "succeeded after", ""),
         (GivesUp, 1, "to stand still: it is too dull", "it is too dull"),
+        (Raises, 1, "to stand still: the controller raised ValueError: no way (", RAISED),
     ],
 )
 def test_the_exit_status_tells_how_it_ended(

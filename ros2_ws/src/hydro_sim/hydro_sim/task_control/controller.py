@@ -18,7 +18,7 @@ from sensor_msgs.msg import Image, JointState, MultiDOFJointState
 from hydro_sim.task_control.instants import FLOATING, JOINTS, Instants, Stamp
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt
+from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt, controller_of
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Outcome, Task
 
@@ -52,7 +52,7 @@ class TaskController:
         self._task, self._watch = task, watch
         # The controller knows the scene as it is meant to be.
         self._model = World(find_scene(task.scene))
-        self._controller = task.controller(self._model, task.period)
+        self._controller = controller_of(task, self._model)
         self._instants = Instants(World(self._model.scene, like=self._model), simulator, task.bubbles)
         self._period = round(1e9 * task.period)
         self._attempt: Attempt | None = None
