@@ -110,13 +110,14 @@ def test_period_of_half_a_step_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("period", "said"),
+    ("period", "step", "said"),
     [
-        (0.0, "set lock_step_period to its period"),
-        (0.004, "has another period than lock_step_period, 0.004 s"),
+        (0.0, 0, "nobody has answered yet; a controller that sleeps by /clock"),
+        (0.0, 7, "whoever answered before has ended or stands still; the next answer lets time go on"),
+        (0.004, 0, "has another period than lock_step_period, 0.004 s"),
     ],
 )
-def test_a_wait_that_may_last_for_ever_is_told_once(monkeypatch, period, said):
+def test_a_wait_that_may_last_for_ever_is_told_once(monkeypatch, period, step, said):
     now, log, timers = [100.0], [], []
     monkeypatch.setattr(lock_step_module.time, "monotonic", lambda: now[0])
     node = SimpleNamespace(
@@ -127,7 +128,7 @@ def test_a_wait_that_may_last_for_ever_is_told_once(monkeypatch, period, said):
         running=True,
         waiting_for_permit=True,
         submit=lambda action: None,
-        snapshot=lambda: SimpleNamespace(epoch=0, step=0, time=0.0),
+        snapshot=lambda: SimpleNamespace(epoch=0, step=step, time=0.0),
     )
     LockStepWatch(node, runner, Parameters(lock_step_period=period, lock_step_interface="joint"), None)
     for _ in range(3):
@@ -136,6 +137,7 @@ def test_a_wait_that_may_last_for_ever_is_told_once(monkeypatch, period, said):
     (line,) = log
     assert "at 0.000 s for a command on the interface 'joint'" in line
     assert said in line
+    assert ("lock_step_period" in line) == (step == 0)
 
 
 class Sleeper:

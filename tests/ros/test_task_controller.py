@@ -189,7 +189,10 @@ def test_both_programs_end_a_task_that_fails_as_the_launch_file_starts_them(star
     environment = {**os.environ, "ROS_DOMAIN_ID": str(process.domain)}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200)
     reason = "the set pitch of 0.5 rad is above the spatula's of 0.30: it can only sink"
-    assert (ended.returncode, ended.stderr) == (1, "")
+    told = [
+        line for line in ended.stderr.splitlines() if "waiting:" not in line
+    ]  # a busy machine starts slowly
+    assert (ended.returncode, told) == (1, [])
     assert ended.stdout == f"failed after 0.30 s, to hold the spatula: {reason}\n"
     assert json.loads(result.read_text())["reason"] == reason
     assert process.alive
@@ -218,6 +221,88 @@ def test_no_simulation_is_told(monkeypatch, capfd):
     assert "the simulation has been silent for 0." in capfd.readouterr().out
 
 
+@pytest.fixture
+def clock(monkeypatch):
+    """Time of the controller, s, which its looks take."""
+    now = SimpleNamespace(s=100.0)
+    monkeypatch.setattr(controller_module, "time", SimpleNamespace(monotonic=lambda: now.s))
+    return now
+
+
+class Looks:
+    """In place of an executor: each look takes as long as is said, and hears what is said."""
+
+    def __init__(self, clock, takes):
+        self._clock, self._takes = clock, iter(takes)
+
+    def spin_once(self, timeout_sec):
+        took, hear = next(self._takes)
+        self._clock.s += took
+        hear()
+
+
+@pytest.fixture
+def listener():
+    """A controller of a task with a node of its own, in a domain without a simulation."""
+    with executor_in(take_domain()) as (own, _):
+        yield own
+
+
+def nothing():
+    """Nobody says anything."""
+
+
+def states_at(controller, names, seconds):
+    message = JointState(name=list(names), position=[0.0] * len(names))
+    message.header.stamp.sec = seconds
+    return lambda: controller._receive("joint_states", message)
+
+
+def test_time_in_which_the_controller_was_stopped_is_no_silence(clock, listener):
+    """As by SIGSTOP: the node waited for it."""
+    controller = TaskController(listener, TASK, "hydro_sim")
+    said = []
+    looks = [(0.1, nothing)] * 5 + [(14.0, nothing)] + [(0.1, lambda: said.append(clock.s))] * 20
+    ending = controller.run(Looks(clock, looks), Event(), start_timeout=2.0, timeout=2.0)
+    assert ending.outcome.reason.startswith("the simulation has been silent for 2.")
+    assert said[0] == pytest.approx(114.6)  # it went on, and gave up for the silence after that
+    assert said[-1] - said[0] > 1.0
+
+
+def test_the_start_tells_what_it_waits_for(clock, listener):
+    told = []
+    controller = TaskController(listener, TASK, "hydro_sim", tell=told.append)
+    controller.run(Looks(clock, [(0.1, nothing)] * 200), Event(), start_timeout=12.0, timeout=10.0)
+    assert [line[:51] for line in told] == [
+        "waiting: the simulation has been silent for 5.0 s: ",
+        "waiting: the simulation has been silent for 10.0 s:",
+    ]
+    assert "lacks hydro_sim/wrench/" in told[0]
+    assert "joint_states, multi_dof_joint_states" in told[0]
+
+
+def test_topics_that_do_not_tell_of_the_same_instants_are_told_with_the_rates(clock, listener):
+    """Within the shorter of both timeouts, as the simulation lives."""
+    controller = TaskController(listener, TASK, "nosuch")
+    names = controller._model.joint_names
+    looks = [(0.1, states_at(controller, names, second)) for second in range(100)]
+    ending = controller.run(Looks(clock, looks), Event(), start_timeout=1.0, timeout=10.0)
+    reason = ending.outcome.reason
+    assert "silent for 1." in reason
+    assert "while others come; check that its node is named as the parameter simulator says" in reason
+    assert "joint_state_rate and wrench_rate are 100, or multiples" in reason
+
+
+def test_a_second_controller_waits_for_the_first_and_says_so(node, monkeypatch, capfd):
+    with executor_in(node.domain) as (other, _):
+        other.create_publisher(JointState, "joint_commands", 10)
+        assert run_program(monkeypatch, node.domain, replace(TASK, controller=Still), "timeout:=1.0") == 1
+    assert (
+        "joint_commands has 1 other publisher, as of another controller: end that" in capfd.readouterr().out
+    )
+    assert node.alive
+
+
 def test_another_scene_is_told(start_node, monkeypatch, capfd):
     process = start_node("-p", "scene:=spatula_slip", "-p", "status_line:=false")
     process.wait_for_output("scene 'spatula_slip'", COMPILED)
@@ -227,9 +312,21 @@ def test_another_scene_is_told(start_node, monkeypatch, capfd):
     assert "simulate the scene of the task" in told
 
 
-def test_a_parameter_that_is_none_is_told(monkeypatch, capfd):
-    assert run_program(monkeypatch, take_domain(), TASK, "sed:=3") == 1
-    assert "sed: no such parameter" in capfd.readouterr().err
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("sed:=3", "sed: no such parameter"),
+        ("seed:=-7", "seed: -7 is no seed; give 0 or more, or -1 for none"),
+        ("timeout:=.nan", "timeout: nan s cannot be waited; give a number above 0"),
+        ("timeout:=-1.0", "timeout: -1 s cannot be waited"),
+        ("timeout:=0.0", "timeout: 0 s cannot be waited"),
+        ("start_timeout:=.inf", "start_timeout: inf s cannot be waited"),
+    ],
+)
+def test_a_parameter_that_is_wrong_is_told(monkeypatch, capfd, given, told):
+    assert run_program(monkeypatch, take_domain(), TASK, given) == 1
+    (line,) = capfd.readouterr().err.splitlines()
+    assert told in line
 
 
 def test_a_setting_that_is_none_is_told(monkeypatch, capfd):

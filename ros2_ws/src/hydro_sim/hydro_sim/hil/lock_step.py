@@ -180,14 +180,16 @@ class LockStepWatch:
             self._is_told = True
             self._logger.warning(
                 f"lock-step has waited for {_LONG_WAIT:g} s at {snapshot.time:.3f} s for a command on the interface "
-                f"'{self._parameters.lock_step_interface}': {self._hint()}"
+                f"'{self._parameters.lock_step_interface}': {self._hint(snapshot.step > 0)}"
             )
 
-    def _hint(self) -> str:
+    def _hint(self, was_answered: bool) -> str:
         period = self._parameters.lock_step_period
         if period:
             return f"its controller is gone, or has another period than lock_step_period, {period:g} s"
+        if was_answered:
+            return "whoever answered before has ended or stands still; the next answer lets time go on"
         return (
-            "a controller that sleeps by /clock, such as a controller_manager, never answers; set lock_step_period to "
-            "its period"
+            "nobody has answered yet; a controller that sleeps by /clock, such as a controller_manager, never does: "
+            "set lock_step_period to its period"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import sys
 from pathlib import Path
@@ -63,7 +64,7 @@ def _try(stop: Event) -> int:
     try:
         parameters = read_parameters(node)
         task = find_task(parameters["task"], parse_settings(parameters["settings"]))
-        controller = TaskController(node, task, parameters["simulator"])
+        controller = TaskController(node, task, parameters["simulator"], tell=_tell)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         ending = controller.run(executor, stop, parameters["start_timeout"], parameters["timeout"])
@@ -79,11 +80,15 @@ def _try(stop: Event) -> int:
     return 1
 
 
+def _tell(line: str) -> None:
+    print(f"task_controller: {line}", file=sys.stderr, flush=True)
+
+
 def read_parameters(node: Node) -> dict[str, Any]:
     """Values of the parameters.
 
     Raises:
-        InputError: One is unknown, or of another type.
+        InputError: One is unknown, of another type, or out of its range.
     """
     values = dict(PARAMETERS)
     given: dict[str, Any] = dict(node.get_parameters_by_prefix(""))
@@ -98,6 +103,10 @@ def read_parameters(node: Node) -> dict[str, Any]:
         if type(value) is not kind:
             problem = f"{value!r} is of type {type(value).__name__}"
             raise InputError("parameters", name, problem, f"give a value of type {kind.__name__}")
+        if kind is float and not 0.0 < value < math.inf:
+            raise InputError("parameters", name, f"{value:g} s cannot be waited", "give a number above 0")
+        if name == "seed" and value < -1:
+            raise InputError("parameters", name, f"{value} is no seed", "give 0 or more, or -1 for none")
         values[name] = value
     return values
 

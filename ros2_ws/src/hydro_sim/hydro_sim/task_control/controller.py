@@ -25,8 +25,11 @@ from hydro_sim_core.tasks.task import Outcome, Task
 _COMMANDS = "joint_commands"
 #: Deep enough that nothing is lost while the controller plans, with joint states a thousand times a second.
 _QOS = QoSProfile(depth=1000)
-#: Longest wait within one look at the clock, s.
-_LOOK_PERIOD = 0.1
+#: Longest wait within one look at the clock, s, and the most that a look adds to a silence: one that took longer was
+#: no wait, as the process was stopped, or planned.
+_LOOK_PERIOD, _MOST_OF_A_LOOK = 0.1, 0.3
+#: Silence before the first answer after which it is told what is waited for, and from one time to the next, s.
+_TOLD_EVERY = 5.0
 
 
 class TaskController:
@@ -37,6 +40,7 @@ class TaskController:
         task: The task.
         simulator: Name of the simulation's node.
         watch: Called with every measurement that is answered.
+        tell: Told every few seconds what the start waits for.
 
     Attributes:
         ending: How it ended; None as long as it has not.
@@ -48,8 +52,9 @@ class TaskController:
         task: Task,
         simulator: str,
         watch: Callable[[Measurement], None] = lambda measured: None,
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self._task, self._watch = task, watch
+        self._node, self._task, self._watch, self._tell = node, task, watch, tell
         # The controller knows the scene as it is meant to be.
         self._model = World(find_scene(task.scene))
         self._controller = controller_of(task, self._model)
@@ -58,7 +63,8 @@ class TaskController:
         self._attempt: Attempt | None = None
         self._measured = -math.inf  # simulated time of the last measurement, ns
         self._newest: Stamp | None = None  # of joint states
-        self._heard = time.monotonic()
+        self._silent = 0.0  # s in which nothing was said though this program listened
+        self._others = 0  # that publish commands too, as this was about to begin
         self.ending: Ending | None = None
         self._commands = node.create_publisher(JointState, _COMMANDS, 10)
         self._listen(node, JointState, JOINTS)
@@ -81,7 +87,8 @@ class TaskController:
             executor: Executor of the node.
             stop: Ends it when set.
             start_timeout: Longest wait for the first joint states, s of wall time: the first start ever compiles.
-            timeout: Longest wait for the next measurement, s of wall time; a pause is no silence.
+            timeout: Longest wait for the next measurement, s of wall time; a pause is no silence, nor is time in which
+                this process was stopped.
 
         Returns:
             How it ended; a simulation that falls silent is a failure with its reason.
@@ -89,15 +96,27 @@ class TaskController:
         Raises:
             InputError: The simulation is of another scene.
         """
-        self._heard = time.monotonic()
+        told, before = 0.0, time.monotonic()
         while self.ending is None:
             executor.spin_once(timeout_sec=_LOOK_PERIOD)
-            waited = time.monotonic() - self._heard
+            now = time.monotonic()
+            took, before = min(now - before, _MOST_OF_A_LOOK), now
+            self._silent += took
+            told += took
             if stop.is_set():
                 self._give_up("interrupted")
-            elif self.ending is None and waited > (start_timeout if self._newest is None else timeout):
-                self._give_up(self._silence(waited))
+            elif self.ending is None and self._silent > self._patience(start_timeout, timeout):
+                self._give_up(self._silence())
+            elif self._attempt is None and told >= _TOLD_EVERY:
+                told = 0.0
+                self._tell(f"waiting: {self._silence()}")
         return self.ending
+
+    def _patience(self, start_timeout: float, timeout: float) -> float:
+        """Longest silence now, s."""
+        if self._attempt is not None:
+            return timeout
+        return start_timeout if self._newest is None else min(start_timeout, timeout)
 
     def _receive(self, topic: str, message: Any) -> None:
         if self.ending is not None:
@@ -107,7 +126,7 @@ class TaskController:
         if topic == JOINTS:
             # The first sign of life, or the next of a simulation that is paused.
             if self._newest in (None, stamp):
-                self._heard = time.monotonic()
+                self._silent = 0.0
             self._newest = stamp
         if nanoseconds < self._measured:
             self._give_up("simulated time went back: the simulation was reset or started anew")
@@ -117,8 +136,15 @@ class TaskController:
             return
         if not self._commands.get_subscription_count():
             return  # nobody would hear the answer; a simulation that waits repeats what it has said
+        if self._attempt is None and self._is_led_by_another():
+            return
         self._answer(measured, stamp)
-        self._measured, self._heard = nanoseconds, time.monotonic()
+        self._measured, self._silent = nanoseconds, 0.0
+
+    def _is_led_by_another(self) -> bool:
+        """Whether others publish commands: two controllers would each see what the other does and take it for theirs."""
+        self._others = self._node.count_publishers(self._node.resolve_topic_name(_COMMANDS)) - 1
+        return self._others > 0
 
     def _answer(self, measured: Measurement, stamp: Stamp) -> None:
         self._watch(measured)
@@ -133,10 +159,22 @@ class TaskController:
         else:
             self._commands.publish(joint_commands(commands, stamp))
 
-    def _silence(self, waited: float) -> str:
+    def _silence(self) -> str:
+        if self._others > 0:
+            return (
+                f"{_COMMANDS} has {self._others} other publisher{'s'[: self._others > 1]}, as of another controller: "
+                "end that first, as a simulation follows one"
+            )
         since = 0 if self._attempt is None else int(self._measured) + 1
         missing = self._instants.missing(divmod(since, 1_000_000_000))
-        return f"the simulation has been silent for {waited:.1f} s: it lacks {', '.join(missing) or 'a whole instant'}"
+        line = f"the simulation has been silent for {self._silent:.1f} s: it lacks {', '.join(missing) or 'a whole instant'}"
+        if self._newest is None or set(missing) == self._instants.needed:
+            return line
+        rate = 1e9 / self._period
+        return (
+            f"{line}, while others come; check that its node is named as the parameter simulator says, and that "
+            f"joint_state_rate and wrench_rate are {rate:g}, or multiples, so that all tell of the same instants"
+        )
 
     def _give_up(self, reason: str) -> None:
         now = 1e-9 * self._measured if self._attempt is not None else 0.0

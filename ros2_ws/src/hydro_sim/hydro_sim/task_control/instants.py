@@ -42,6 +42,7 @@ class Instants:
     Attributes:
         wrenches: Topic of the wrench of every pair.
         images: Topic of the depth image of every such finger.
+        needed: All topics that tell of an instant.
     """
 
     def __init__(self, model: World, simulator: str, bubbles: Sequence[Bubble] = ()) -> None:
@@ -54,7 +55,7 @@ class Instants:
             bubble.link: f"bubble_{number}/depth/image_rect_raw"
             for number, bubble in enumerate(bubbles, start=1)
         }
-        self._needed = {JOINTS, *self.wrenches.values(), *self.images.values()} | (
+        self.needed = {JOINTS, *self.wrenches.values(), *self.images.values()} | (
             {FLOATING} if model.floating_coordinates else set()
         )
         self._told: dict[Stamp, dict[str, Any]] = defaultdict(dict)
@@ -62,7 +63,7 @@ class Instants:
     @property
     def has_floating(self) -> bool:
         """Whether there is anything whose pose no joint position tells."""
-        return FLOATING in self._needed
+        return FLOATING in self.needed
 
     def take(self, topic: str, message: Any) -> Measurement | None:
         """Add a message; the measurement of its instant once that is complete, again with every repeated message.
@@ -82,7 +83,7 @@ class Instants:
         self._told[stamp][topic] = message
         if len(self._told) > _MOST:
             del self._told[min(self._told)]
-        if self._needed - self._told[stamp].keys():
+        if self.needed - self._told[stamp].keys():
             return None
         for older in [other for other in self._told if other < stamp]:
             del self._told[older]
@@ -91,7 +92,7 @@ class Instants:
     def missing(self, stamp: Stamp) -> list[str]:
         """Topics that have told nothing of any instant from a stamp on."""
         told = {topic for at, topics in self._told.items() if at >= stamp for topic in topics}
-        return sorted(self._needed - told)
+        return sorted(self.needed - told)
 
     def _measurement(self, stamp: Stamp) -> Measurement:
         told = self._told[stamp]
