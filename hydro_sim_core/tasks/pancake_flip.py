@@ -16,7 +16,7 @@ from hydro_sim_core.description.poses import pose
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.manipulation.cartesian_motion import fastest_share
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.robot import Measurement, Robot, Script
+from hydro_sim_core.tasks.robot import Measurement, Robot, Script, TaskFailed
 from hydro_sim_core.tasks.skills import (
     follow_tool,
     grasp,
@@ -110,12 +110,13 @@ class PancakeFlip:
         robot.hold_tool("spatula")
         yield from move_tool(robot, [before], CALMLY)
         load = robot.load_of("handle")[2]
-        yield from move_tool(
-            robot,
-            [lifted(before, -0.06)],
-            MotionLimits(speed=0.04),
-            until=lambda: robot.load_of("handle")[2] > load + TOUCH,
-        )
+
+        def touched() -> bool:
+            return bool(robot.load_of("handle")[2] > load + TOUCH)
+
+        yield from move_tool(robot, [lifted(before, -0.06)], MotionLimits(speed=0.04), until=touched)
+        if not touched():
+            raise TaskFailed("the blade touches nothing where the stove should be")
         # Where it touches, and no further.
         yield from move_tool(robot, [lifted(robot.measured.poses["spatula"], 5e-4)], MotionLimits(speed=0.02))
 

@@ -72,6 +72,8 @@ def move_tool(
 ) -> Script:
     """Move the tool along straight lines through poses (4, 4), until a check holds if one is given.
 
+    Where the check does not come to hold, the tool is at the last pose: whoever gives one asks it again.
+
     Raises:
         TaskFailed: As ``follow_tool``.
     """

@@ -272,7 +272,7 @@ def test_time_in_which_the_controller_was_stopped_is_no_silence(clock, listener)
 def test_the_start_tells_what_it_waits_for(clock, listener):
     told = []
     controller = TaskController(listener, TASK, "hydro_sim", tell=told.append)
-    controller.run(Looks(clock, [(0.1, nothing)] * 200), Event(), start_timeout=12.0, timeout=10.0)
+    controller.run(Looks(clock, [(0.25, nothing)] * 100), Event(), start_timeout=12.0, timeout=10.0)
     assert [line[:51] for line in told] == [
         "waiting: the simulation has been silent for 5.0 s: ",
         "waiting: the simulation has been silent for 10.0 s:",

@@ -9,6 +9,7 @@ from hydro_sim_core.description.poses import pose
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, run_trial
+from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Story
 from hydro_sim_core.tasks.trial import draw, measure, scene_of
 
@@ -94,3 +95,15 @@ def test_a_pancake_as_it_was_is_a_failure(on_its_back):
     before, _ = on_its_back
     outcome = TASK.judge(Story(before, before, moved(before, np.eye(4))))
     assert outcome.reason == "it is turned by 0 degrees"
+
+
+def test_a_stove_that_the_blade_does_not_touch_is_told():
+    """All the way down the fingers feel the same; the scoop does not begin."""
+    measured = measure(World(scene_of(TASK, None)))
+    controller = TASK.controller(World(find_scene(TASK.scene)), TASK.period)
+    controller.robot.start(measured)
+    script = controller._touch_the_stove()
+    next(script)
+    with pytest.raises(TaskFailed, match="the blade touches nothing where the stove should be"):
+        for _ in range(2000):
+            script.send(measured)

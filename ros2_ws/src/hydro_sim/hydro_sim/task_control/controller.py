@@ -142,7 +142,7 @@ class TaskController:
         self._measured, self._silent = nanoseconds, 0.0
 
     def _is_led_by_another(self) -> bool:
-        """Whether others publish commands: two controllers would each see what the other does and take it for theirs."""
+        """Whether others publish commands: two controllers would each take what the other does for theirs."""
         self._others = self._node.count_publishers(self._node.resolve_topic_name(_COMMANDS)) - 1
         return self._others > 0
 
@@ -167,7 +167,8 @@ class TaskController:
             )
         since = 0 if self._attempt is None else int(self._measured) + 1
         missing = self._instants.missing(divmod(since, 1_000_000_000))
-        line = f"the simulation has been silent for {self._silent:.1f} s: it lacks {', '.join(missing) or 'a whole instant'}"
+        lacks = ", ".join(missing) or "a whole instant"
+        line = f"the simulation has been silent for {self._silent:.1f} s: it lacks {lacks}"
         if self._newest is None or set(missing) == self._instants.needed:
             return line
         rate = 1e9 / self._period
