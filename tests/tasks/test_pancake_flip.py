@@ -97,6 +97,11 @@ def test_a_pancake_as_it_was_is_a_failure(on_its_back):
     assert outcome.reason == "it is turned by 0 degrees"
 
 
+def send_often(script, measured):
+    for _ in range(2000):
+        script.send(measured)
+
+
 def test_a_stove_that_the_blade_does_not_touch_is_told():
     """All the way down the fingers feel the same; the scoop does not begin."""
     measured = measure(World(scene_of(TASK, None)))
@@ -105,5 +110,4 @@ def test_a_stove_that_the_blade_does_not_touch_is_told():
     script = controller._touch_the_stove()
     next(script)
     with pytest.raises(TaskFailed, match="the blade touches nothing where the stove should be"):
-        for _ in range(2000):
-            script.send(measured)
+        send_often(script, measured)
