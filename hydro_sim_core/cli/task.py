@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from hydro_sim_core.cli.outputs import (
     out_option,
 )
 from hydro_sim_core.cli.status import StatusLine
+from hydro_sim_core.cli.trial_page import TrialPage, somebody_sits_there
 from hydro_sim_core.cli.world_film import WorldFilm
 from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
@@ -219,7 +219,7 @@ def try_once(
     pictures: Pictures,
     console: Console,
 ) -> Trial:
-    """Try a task once, on a page unless headless or filmed, and print the outcome.
+    """Try a task once, on a page unless headless, filmed or drawn, and print the outcome.
 
     Raises:
         InputError: A path or value is wrong, the page cannot be served, or a picture or film cannot be made.
@@ -230,25 +230,28 @@ def try_once(
     start.reset()
     last: list[World] = []
     with ExitStack() as stack:
+        page = None
         if pictures.film is not None:
             show = _filmed(stack, start, task.shows, pictures, console)
+        elif headless or pictures.picture is not None:
+            show = _nothing
         else:
-            show = _nothing if headless else _shown(stack, pictures.pressure, console)
+            waits = somebody_sits_there(console)
+            page = stack.enter_context(TrialPage(pictures.pressure, console, waits))
+            show = page.show
 
         def watch(world: World) -> None:
             last[:] = [world]
             show(world)
 
         trial = run_trial(task, seed, values, watch)
-    if trial.succeeded:
-        console.print(f"[green]succeeded[/green] after {trial.time:.2f} s", highlight=False)
-    else:
-        reason = f"after {trial.time:.2f} s, to {trial.phase}: {output.shown(trial.reason)}"
-        console.print(f"[red]failed[/red] {reason}", highlight=False)
+        _tell_outcome(trial, console)
+        if page is not None:
+            page.stay()
     if pictures.picture is not None:
         view = pictures.size, pictures.camera, pictures.pressure, task.shows, pictures.solid
-        with WorldCamera(last[0], *view) as page:
-            write_picture(pictures.picture, page.png())
+        with WorldCamera(last[0], *view) as drawn:
+            write_picture(pictures.picture, drawn.png())
     return trial
 
 
@@ -277,6 +280,14 @@ def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console:
     return trials
 
 
+def _tell_outcome(trial: Trial, console: Console) -> None:
+    if trial.succeeded:
+        console.print(f"[green]succeeded[/green] after {trial.time:.2f} s", highlight=False)
+    else:
+        reason = f"after {trial.time:.2f} s, to {trial.phase}: {output.shown(trial.reason)}"
+        console.print(f"[red]failed[/red] {reason}", highlight=False)
+
+
 def _nothing(world: World) -> None:
     """Nobody watches."""
 
@@ -303,26 +314,5 @@ def _filmed(
         if line.due:
             forces = {name: world.grip_force(name) for name in world.gripper_names}
             line.update(world.time, int(world.diagnostics()["faces"]), forces)
-
-    return show
-
-
-def _shown(stack: ExitStack, full_scale: float | None, console: Console) -> Callable[[World], None]:
-    """Shows a world on a page, at the pace of the wall clock as far as the machine keeps it."""
-    views: list[Any] = []
-    begin = time.monotonic()
-
-    def show(world: World) -> None:
-        nonlocal begin
-        if not views:
-            views.append(stack.enter_context(world.view(full_scale=full_scale)))
-            console.print(f"watch it at {views[0].url}", highlight=False, soft_wrap=True)
-            begin = time.monotonic() - world.time
-        ahead = world.time - (time.monotonic() - begin)
-        if ahead > 0.0:
-            time.sleep(ahead)
-        else:
-            begin -= ahead  # what was late is not caught up with
-        views[0].sync()
 
     return show

@@ -55,6 +55,11 @@ class WorldView:
         """Whether the page is still served."""
         return self._viewer.alive
 
+    @property
+    def watching(self) -> int:
+        """Number of connected pages."""
+        return self._viewer.watching
+
     def sync(self) -> None:
         """Show the world as it is now, unless the last call was less than a thirtieth of a second ago."""
         now = time.monotonic()

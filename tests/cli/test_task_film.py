@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
+from hydro_sim_core.cli import task as task_module
 from hydro_sim_core.tasks import TASKS
 from hydro_sim_core.tasks.task import Outcome, Task
 from support.command_line import call
@@ -26,6 +27,22 @@ class Idle:
     def script(self, measured):
         for _ in range(PERIODS):
             yield {}
+
+
+class Camera:
+    """In place of a browser that draws."""
+
+    def __init__(self, *view):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def png(self):
+        return b"a picture"
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +70,17 @@ def test_a_trial_is_filmed_from_its_start_to_after_its_end_and_its_end_drawn(tmp
     fallen, rested = (np.abs(one - other).mean() for one, other in (above[:2], above[-2:]))
     assert fallen > 10.0 * rested, (fallen, rested)
     assert np.ptp(last[:80]) > 100
+
+
+@pytest.mark.parametrize("seated", [False, True])
+def test_a_picture_alone_needs_no_page_either(tmp_path, monkeypatch, seated):
+    """Drawn as fast as the machine can, also where somebody could open a page."""
+    monkeypatch.setattr("hydro_sim_core.cli.task.somebody_sits_there", lambda console: seated)
+    monkeypatch.setattr("hydro_sim_core.simulation.World.view", lambda *_, **__: pytest.fail("served a page"))
+    monkeypatch.setattr(task_module, "WorldCamera", Camera)
+    result = call("task", "falling", "--out", tmp_path / "x.png")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "x.png").exists()
 
 
 @pytest.mark.parametrize(
