@@ -41,12 +41,13 @@ def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
         mend = "give a mapping of paths to values"
         raise InputError("override", "", f"{excerpt(values)} does not fit", mend)
     data = spec.model_dump(mode="json", exclude_unset=True)
+    typed: dict[tuple[int | str, ...], str] = {}
     for path, value in values.items():
         if not isinstance(path, str) or not path.isprintable():
             raise InputError("override", excerpt(path), "is no path", "give text like 'solver.tolerance'")
         if _into_description(data, path) is None:
-            _set(data, path, plain(value))
-    return checked(data, SceneSpec, "override")
+            typed |= dict.fromkeys(_set(data, path, plain(value)), path)
+    return checked(data, SceneSpec, "override", typed)
 
 
 def overridden_robots(
@@ -71,36 +72,45 @@ def overridden_robots(
 # --- Values of the scene file ----------------------------------------------------------------------------------------
 
 
-def _set(data: dict[str, Any], path: str, value: Any) -> None:
-    """Set the value at a path; missing sections on the way are created."""
+def _set(data: dict[str, Any], path: str, value: Any) -> list[tuple[int | str, ...]]:
+    """Set the value at a path, and tell at which places; missing sections on the way are created."""
     node: Any = data
+    place: list[int | str] = []
     parts = path.split(".")
     within = ""
     while len(parts) > 1:
         if isinstance(node, list):
             index, parts = _item(node, within, parts, path)
+            place.append(index)
             if not parts:
                 node[index] = value
-                return
+                return [tuple(place)]
             node = node[index]
             if within in ("models", "environment") and len(parts) == 1 and parts[0] in CONTACT_KEYS:
-                node = node.setdefault("proximity", {})
-                for name in CONTACT_KEYS[parts[0]]:
-                    node[name] = value
-                return
+                return _set_all(node, place, "proximity", parts[0], value)
             continue
         if parts[0] == "defaults" and parts[1] in CONTACT_KEYS and len(parts) == 2:
-            node.setdefault("defaults", {}).update(dict.fromkeys(CONTACT_KEYS[parts[1]], value))
-            return
+            return _set_all(node, place, "defaults", parts[1], value)
         within = parts.pop(0)
+        place.append(within)
         if not isinstance(node.get(within), dict | list):
             node[within] = [] if within in _NAMES else {}
         node = node[within]
     if isinstance(node, list):
         index, _ = _item(node, within, parts, path)
         node[index] = value
-    else:
-        node[parts[0]] = value
+        return [(*place, index)]
+    node[parts[0]] = value
+    return [(*place, parts[0])]
+
+
+def _set_all(
+    node: dict[str, Any], place: Sequence[int | str], section: str, name: str, value: Any
+) -> list[tuple[int | str, ...]]:
+    """Set all that a contact property stands for in a section of a node, and tell at which places."""
+    keys = CONTACT_KEYS[name]
+    node.setdefault(section, {}).update(dict.fromkeys(keys, value))
+    return [(*place, section, key) for key in keys]
 
 
 def _item(items: list[Any], within: str, parts: list[str], path: str) -> tuple[int, list[str]]:

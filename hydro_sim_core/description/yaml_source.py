@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,16 +70,24 @@ def load_yaml(path: Path, section: type[SectionT]) -> SectionT:
         raise _as_input_error(error, path, node) from None
 
 
-def checked(data: Any, section: type[SectionT], source: object) -> SectionT:
+def checked(
+    data: Any, section: type[SectionT], source: object, typed: Mapping[Location, str] | None = None
+) -> SectionT:
     """Validate plain data as a section.
 
+    Args:
+        data: The data.
+        section: What it shall be.
+        source: Where it comes from, for error messages.
+        typed: How a user has named what stands at a path within the data, where that differs.
+
     Raises:
-        InputError: The data does not fit the section; the error names the path within the data.
+        InputError: The data does not fit the section; the error names the path within the data, as the user has.
     """
     try:
         return section.model_validate(data)
     except ValidationError as error:
-        where, problem, mend = _first_problem(error)
+        where, problem, mend = _first_problem(error, typed or {})
         raise InputError(source, where, problem, mend) from None
 
 
@@ -121,6 +129,8 @@ def _refuse_duplicate_keys(root: yaml.Node, path: Path) -> None:
                 keys.add(key.value)
 
 
+#: Keys and indices that lead to a part of plain data.
+Location = tuple[int | str, ...]
 #: Requirements in words of the file rather than of Python.
 _IN_WORDS_OF_YAML = {
     "model_type": "be a mapping of keys to values",
@@ -137,19 +147,31 @@ def _as_input_error(error: ValidationError, path: Path, root: yaml.Node) -> Inpu
     return InputError(path, f"{where}, line {line}".lstrip(", "), problem, mend)
 
 
-def _first_problem(error: ValidationError) -> tuple[str, str, str]:
+def _first_problem(
+    error: ValidationError, typed: Mapping[Location, str] | None = None
+) -> tuple[str, str, str]:
     """Path, description and remedy of the first problem."""
     details = error.errors(include_url=False)
-    where = ".".join(str(part) for part in _location(details[0]))
+    # What a user has given once may stand at two places, as friction does.
+    places = list(dict.fromkeys(_as_typed(_location(one), typed or {}) for one in details))
     problem, mend = _words_for(details[0])
-    if len(details) > 1:
-        problem += f" (and {len(details) - 1} more of the file's values)"
-    return where, problem, mend
+    if len(places) > 1:
+        of = "values" if typed else "file's values"
+        problem += f" (and {len(places) - 1} more of the {of})"
+    return places[0], problem, mend
 
 
-def _location(details: ErrorDetails) -> list[int | str]:
+def _as_typed(location: Location, typed: Mapping[Location, str]) -> str:
+    """A path within the data, in the words of the user who has given what stands there."""
+    for count in range(len(location), 0, -1):
+        if location[:count] in typed:
+            return ".".join([typed[location[:count]], *map(str, location[count:])])
+    return ".".join(map(str, location))
+
+
+def _location(details: ErrorDetails) -> Location:
     unknown = [details["ctx"]["key"]] if details["type"] == "unknown_key" else []
-    return [*details["loc"], *unknown]
+    return (*details["loc"], *unknown)
 
 
 def _words_for(details: ErrorDetails) -> tuple[str, str]:

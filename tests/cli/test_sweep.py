@@ -38,7 +38,7 @@ def test_samples_without_measures_are_told_with_their_reasons(tmp_path, monkeypa
     words = ("drop_box", "--vary", "models.box.friction=0.1,-1", *MEASURE, "--duration", 0.01, "--jobs", 1)
     status, told = call(*words, "--out", tmp_path / "t.parquet")
     assert status == 0
-    assert "1 without measures: override: models.0.proximity.mu_static: -1 is not accepted" in told
+    assert "1 without measures: override: models.box.friction: -1 is not accepted" in told
 
 
 def test_a_sweep_without_any_measure_fails(tmp_path, monkeypatch):

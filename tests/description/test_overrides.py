@@ -180,7 +180,7 @@ def test_a_sweep_is_a_loop(scene: LoadedScene) -> None:
         ("modells.spatula.friction", 0.4, "did you mean 'models'"),
         ("models.spatul.friction", 0.4, "'spatul' is none of models; did you mean 'spatula'"),
         ("models.spatula.frictoin", 0.4, "frictoin: unknown key 'frictoin'"),
-        ("models.spatula.friction", -1.0, "mu_static: -1.0 is not accepted"),
+        ("models.spatula.friction", -1.0, "models.spatula.friction: -1.0 is not accepted"),
         ("models.spatula.friction", "smooth", "'smooth' is not accepted"),
         ("models.spatula.links.spatla.mass", 1.0, "did you mean 'spatula'"),
         ("models.spatula.links.spatula.mass", 0.0, "is not above 0"),
@@ -236,3 +236,27 @@ def test_worlds_take_what_is_left_of_names(scene: LoadedScene) -> None:
     """By place in the list, for what has no name of its own."""
     assert scene.with_({"actuators.1.kd": 60.0}).spec.actuators[1].kd == 60.0
     assert hs.load_scene("drop_box").scene.with_({"environment.ground.friction": 0.2})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (
+            "models.spatula.friction",
+            "nan",
+            "models.spatula.friction: 'nan' is not accepted; it should",
+        ),
+        ("contact.defaults.friction", -1, "contact.defaults.friction: -1 is not accepted; it should"),
+        ("models.spatula.pose.xyz", [1.0, 2.0], "models.spatula.pose.xyz.2: is missing; add it"),
+        ("models.2.pose.xyz", [1.0], "models.2.pose.xyz.1: is missing (and 1 more of the values); add it"),
+        ("models.spatula.pose", {"yxz": [0, 0, 0]}, "models.spatula.pose.yxz: unknown key"),
+        ("actuators.joint_6", {"kp": "much"}, "actuators.joint_6"),
+        ("time_step", "soon", "time_step: 'soon' is not accepted"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_told_by_the_path_as_it_was_given(
+    scene: LoadedScene, path: str, value: object, told: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        scene.with_({path: value})
+    assert str(caught.value).startswith(f"override: {told}")
