@@ -132,18 +132,22 @@ def sweep(
         check_cluster(ray)
     sampler: Sampler
     if task:
-        sampler = _of_task(scene, set_values(setting), console)
+        sampler = TaskSampler(scene, set_values(setting))
     else:
         world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ignore=ignore)
         sampler = _of_scene(world, duration, measure or (), console)
     made = Sweep(plan, sampler, files["table"], overwrite)
+    if task:
+        _compile_task(scene, set_values(setting), console)
     columns = _run(made, plan, scene, jobs or os.cpu_count() or 1, ray, console)
-    _tell(columns, sampler.measures, console)
+    without = "without measures" if not task else "could not begin, and count as failed"
+    _tell(columns, sampler.measures, without, console)
     if "picture" in files:
         title = f"{Path(scene).stem}, {plan.count} samples"
         shown = [PlotAxis(axis.path, axis.values, axis.is_log) for axis in axes]
         plot_sweep(columns, shown, sampler.measures, files["picture"], title)
-    if all(error is not None for error in columns[ERROR]):
+    failures = [error is not None for error in columns[ERROR]]
+    if all(failures) or (task and any(failures)):
         raise typer.Exit(1)
 
 
@@ -175,11 +179,11 @@ def _of_scene(world: World, duration: float, measure: Sequence[str], console: Co
     return SceneSampler(world.scene, steps, list(dict.fromkeys(measure)))
 
 
-def _of_task(name: str, values: dict[str, Any], console: Console) -> Sampler:
+def _compile_task(name: str, values: dict[str, Any], console: Console) -> None:
+    """Compile once, before several processes need it."""
     task, of_scene = find_told_task(name, values)
     with compile_progress(console):
         World(scene_of(task, None, of_scene)).step()
-    return TaskSampler(name, values)
 
 
 def _run(
@@ -227,13 +231,13 @@ def _summary(columns: dict[str, list[Any]], names: Sequence[str]) -> Table:
     return table
 
 
-def _tell(columns: dict[str, list[Any]], names: Sequence[str], console: Console) -> None:
+def _tell(columns: dict[str, list[Any]], names: Sequence[str], without: str, console: Console) -> None:
     """Print a summary, and why samples have no measures: each reason once, with how many have it."""
     console.print(_summary(columns, names))
     reasons = Counter(error for error in columns[ERROR] if error is not None)
     for reason, count in reasons.most_common(5):
         console.print(
-            f"[yellow]{count} without measures:[/yellow] {output.shown(reason)}",
+            f"[yellow]{count} {without}:[/yellow] {output.shown(reason)}",
             highlight=False,
             soft_wrap=True,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,6 +77,15 @@ class Plan:
                 values = {**dict(of_grid), **dict(of_draw)}
                 found.append({axis.path: values[axis.path] for axis in self.axes})
         return found
+
+    def each_value(self, samples: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Of the plan's samples the first ones with each value of the grid."""
+        seen: set[tuple[str, str]] = set()
+        for values in samples:
+            new = {(axis.path, repr(values[axis.path])) for axis in self.grid} - seen
+            if new:
+                seen |= new
+                yield values
 
     def _shares(self, dimensions: int) -> Array:
         """(draws, dimensions) shares of the distributions."""

@@ -13,7 +13,7 @@ from hydro_sim_core.sweeps.measures import Gauge, parse_measure
 from hydro_sim_core.tasks.many_trials import told_trial
 from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.task import Task
-from hydro_sim_core.tasks.trial import scene_of
+from hydro_sim_core.tasks.trial import scene_of, steps_of_a_period
 
 #: Column of why a sample has no measures; None where it has.
 ERROR = "error"
@@ -36,6 +36,16 @@ class Sampler(Protocol):
         Raises:
             InputError: A path, a value or a measure is wrong.
         """
+
+    def check_values(self, values: Mapping[str, Any]) -> None:
+        """Try whether the values of a sample fit, as far as no world is needed for that.
+
+        Raises:
+            InputError: One does not fit, and no row shall tell of it.
+        """
+
+    def failed(self, reason: str) -> Row:
+        """The row of a sample that could not be measured."""
 
     def told(self) -> dict[str, Any]:
         """What makes the rows beside the values, in words that can be compared."""
@@ -75,6 +85,13 @@ class SceneSampler:
         for column in self._columns:
             column.gauges(world)
 
+    def check_values(self, values: Mapping[str, Any]) -> None:
+        """Nothing: a value that the scene refuses is the error of its row."""
+
+    def failed(self, reason: str) -> Row:
+        """A row without measures."""
+        return {**dict.fromkeys(self.measures), ERROR: reason}
+
     def told(self) -> dict[str, Any]:
         """Scene, steps and measures; the scene with a digest of all that makes its states."""
         return {
@@ -91,7 +108,7 @@ class SceneSampler:
             self._step(world, gauges)
             found = [one.result(of, world) for one, of in zip(self._columns, gauges, strict=True)]
         except (InputError, FloatingPointError) as error:
-            return failed(self.measures, str(error))
+            return self.failed(str(error))
         return {**dict(zip(self.measures, found, strict=True)), ERROR: None}
 
     def _step(self, world: World, gauges: Sequence[Sequence[Gauge]]) -> None:
@@ -135,6 +152,16 @@ class TaskSampler:
         task, of_scene = find_told_task(self._name, others)
         World(scene_of(task, seed, of_scene))
 
+    def check_values(self, values: Mapping[str, Any]) -> None:
+        """Look at seed, settings and values of the scene: a trial that cannot begin would count as failed."""
+        seed, others = self._seed_and_others(values)
+        task, of_scene = find_told_task(self._name, others)
+        steps_of_a_period(task, scene_of(task, seed, of_scene).spec.time_step)
+
+    def failed(self, reason: str) -> Row:
+        """A row of a trial that has not succeeded."""
+        return {**dict.fromkeys(self.measures, False), ERROR: reason}
+
     def told(self) -> dict[str, Any]:
         """Task and values."""
         common = World(scene_of(*self._common()))
@@ -145,8 +172,8 @@ class TaskSampler:
         try:
             seed, others = self._seed_and_others(values)
             trial = told_trial(self._name, others, seed)
-        except (InputError, FloatingPointError) as error:
-            return failed(self.measures, str(error))
+        except InputError as error:
+            return self.failed(str(error))
         outcome: Row = {
             "succeeded": trial.succeeded,
             "phase": trial.phase,
@@ -163,13 +190,10 @@ class TaskSampler:
     def _seed_and_others(self, values: Mapping[str, Any]) -> tuple[int | None, dict[str, Any]]:
         others = {**self._values, **values}
         seed = others.pop(_SEED, None)
+        if isinstance(seed, float) and seed.is_integer():
+            seed = int(seed)  # of a range that has others between
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
             raise InputError(
                 "--vary", _SEED, f"{excerpt(seed)} is no seed", "give whole numbers, as in seed=0:19:20"
             )
         return seed, others
-
-
-def failed(measures: Sequence[str], reason: str) -> Row:
-    """The row of a sample that could not be measured."""
-    return {**dict.fromkeys(measures), ERROR: reason}

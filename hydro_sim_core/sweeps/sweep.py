@@ -11,7 +11,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.sweeps.cluster import completed_on_cluster
 from hydro_sim_core.sweeps.journal import Journal, rows_of_table
 from hydro_sim_core.sweeps.plan import Plan, columns_of
-from hydro_sim_core.sweeps.samples import ERROR, Row, Sampler, failed
+from hydro_sim_core.sweeps.samples import ERROR, Row, Sampler
 from hydro_sim_core.sweeps.table import require_duckdb, write_table
 from hydro_sim_core.workers import Lost, completed
 
@@ -29,7 +29,8 @@ class Sweep:
         journal: Rows that are done.
 
     Raises:
-        InputError: A path, a value or a measure is wrong for the first sample, or the files cannot be written.
+        InputError: A path, a value or a measure is wrong for the first sample, a value of the grid for a task, or the
+            files cannot be written.
     """
 
     def __init__(self, plan: Plan, sampler: Sampler, table: Path, replace: bool = False) -> None:
@@ -37,6 +38,8 @@ class Sweep:
         self._plan, self._sampler, self._table = plan, sampler, table
         self._samples = plan.samples()
         _check_names(["sample", *(axis.path for axis in plan.axes), *sampler.measures, ERROR])
+        for values in plan.each_value(self._samples):
+            sampler.check_values(values)
         sampler.check(self._samples[0])
         self._told = {"hydro_sim": version("hydro-sim-core"), **sampler.told(), **plan.told()}
         self.journal = Journal(table, self._told, plan.count, replace)
@@ -56,7 +59,7 @@ class Sweep:
         """
         left = [index for index in range(self._plan.count) if index not in self.journal.rows]
         for position, result in self._results([self._samples[index] for index in left], jobs, ray):
-            row: Row = failed(self._sampler.measures, str(result)) if isinstance(result, Lost) else result
+            row: Row = self._sampler.failed(str(result)) if isinstance(result, Lost) else result
             self.journal.add(left[position], row)
             done(left[position])
 

@@ -6,7 +6,9 @@ from typer.testing import CliRunner
 from hydro_sim_core.cli.app import app
 from hydro_sim_core.workers import Lost
 
+SLIP = ("slip_control", "--task", "--vary")
 VARY = ("--vary", "models.box.friction=0.1:0.9:2")
+LIFTED = {"succeeded": True, "phase": "hold", "reason": "", "time": 2.0, "error": None}
 MEASURE = ("--measure", "x:box")
 
 
@@ -39,6 +41,19 @@ def test_samples_without_measures_are_told_with_their_reasons(tmp_path, monkeypa
     status, told = call(*words, "--out", tmp_path / "t.parquet")
     assert status == 0
     assert "1 without measures: override: models.box.friction: -1 is not accepted" in told
+
+
+def test_trials_that_could_not_begin_count_as_failed_and_are_told(tmp_path, monkeypatch):
+    """As one whose process is lost, or with a value that was drawn and is none."""
+
+    def one_lost(work, samples, jobs):
+        return ((index, Lost(-9) if index else LIFTED) for index in range(len(samples)))
+
+    monkeypatch.setattr("hydro_sim_core.sweeps.sweep.completed", one_lost)
+    status, told = call(*SLIP, "seed=0,1", "--out", tmp_path / "t.parquet")
+    assert status == 1
+    assert "succeeded 50.0 % 2" in told
+    assert "1 could not begin, and count as failed: its process was lost 2 times with status -9" in told
 
 
 def test_a_sweep_without_any_measure_fails(tmp_path, monkeypatch):
@@ -86,6 +101,27 @@ def test_measures_are_listed():
             "--measure needs a scene (leave out --task)",
         ),
         (("drop_box", "--task", "--vary", "seed=1", "--out", "t.parquet"), "task: is unknown"),
+        (
+            (*SLIP, "controller.pitch=-0.4,nan", "--out", "t.parquet"),
+            "controller.pitch: 'nan' is no pitch to set",
+        ),
+        ((*SLIP, "controller.pitch=-0.4,9", "--out", "t.parquet"), "controller.pitch: 9 is no pitch to set"),
+        (
+            (*SLIP, "controller.feedback=wrench,membrne", "--out", "t.parquet"),
+            "controller.feedback: 'membrne' is none",
+        ),
+        (
+            (*SLIP, "time_step=1e-3,3e-3", "--out", "t.parquet"),
+            "time_step: of 0.003 s does not divide",
+        ),
+        (
+            (*SLIP, "models.spatula.friction=0.3,nan", "--out", "t.parquet"),
+            "models.spatula.friction: 'nan' is",
+        ),
+        (
+            (*SLIP, "seed=0:1:3", "--out", "t.parquet"),
+            "seed: 0.5 is no seed; give whole numbers, as in seed=0:19:20",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_one_line(words, told, tmp_path, monkeypatch):
