@@ -121,7 +121,15 @@ def _save(path: Path, known: dict[Wanted, dict[str, Any]], quiet: bool = True) -
 
 def _table(known: dict[Wanted, dict[str, Any]]) -> Table:
     table = Table(title="Pancakes turned over, and what a trial takes")
-    for heading in ("mesh", "contact", "time step, ms", "succeeded", "faces", "factor", "failed to (seed)"):
+    for heading in (
+        "mesh",
+        "contact",
+        "time step, ms",
+        "succeeded",
+        "faces",
+        "factor",
+        "failed in phase (seed)",
+    ):
         table.add_column(heading)
     for cell, group in itertools.groupby(sorted(known), lambda wanted: wanted[:3]):
         trials = [known[wanted] for wanted in group]

@@ -155,11 +155,12 @@ def task(
     files = files_to_write(out, overwrite, _WRITTEN, json)
     film, picture, report = map(files.get, _WRITTEN)
     console = output.make_console(report)
+    told = {"task": name, "settings": dict(chosen.settings), "set": given}
     if seeds is not None:
         if seed is not None or film is not None:
             raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no film")
         refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
-        trials = _try_and_tell(name, range(seeds), given, jobs, (report, picture), console)
+        trials = _try_and_tell(told, range(seeds), jobs, (report, picture), console)
     else:
         if jobs is not None:
             raise typer.BadParameter("--jobs is for --seeds")
@@ -167,15 +168,14 @@ def task(
         _refuse_what_does_not_fit(context, pictures, headless)
         pictures.check(chosen)
         trials = [try_once(chosen, seed, values, headless, pictures, console)]
-        output.write_report(report, {"task": name, **trials[0].as_dict(with_course=True)})
+        output.write_report(report, {**told, **trials[0].as_dict(with_course=True)})
     if not all(trial.succeeded for trial in trials):
         raise typer.Exit(1)
 
 
 def _try_and_tell(
-    name: str,
+    told: dict[str, Any],
     seeds: range,
-    values: dict[str, Any],
     jobs: int | None,
     files: tuple[Path | None, Path | None],
     console: Console,
@@ -184,9 +184,10 @@ def _try_and_tell(
     report, picture = files
     if picture is not None:
         require_matplotlib()
-    trials = try_all(name, seeds, values, jobs or os.cpu_count() or 1, console)
+    name = told["task"]
+    trials = try_all(name, seeds, told["set"], jobs or os.cpu_count() or 1, console)
     rows = [trial.as_dict() for trial in trials]
-    output.write_report(report, {"task": name, "trials": rows})
+    output.write_report(report, {**told, "trials": rows})
     if picture is not None:
         plot_trials(rows, picture, name)
     return trials
@@ -270,7 +271,7 @@ def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console:
         trials = run_trials(name, seeds, values, jobs, lambda trial: progress.advance(row))
     failed = [trial for trial in trials if not trial.succeeded]
     if failed:
-        table = Table("seed", "failed to", "after, s", "reason", box=box.SIMPLE_HEAD)
+        table = Table("seed", "in phase", "after, s", "reason", box=box.SIMPLE_HEAD)
         for trial in failed:
             table.add_row(str(trial.seed), trial.phase, f"{trial.time:.2f}", output.shown(trial.reason))
         console.print(table)

@@ -126,7 +126,7 @@ def _add_legend(canvas: Figure, failed: Counter[str], styles: Mapping[str, int])
     for phase, number in failed.most_common():
         style = styles[phase]
         others = sum(failed[one] for one in failed if styles[one] == last)
-        words.setdefault(style, f"failed to {phase}: {number}")
+        words.setdefault(style, f"failed in phase '{phase}': {number}")
         if style == last and len(failed) > len(_FAILED):
             words[style] = f"failed otherwise: {others}"
     for style, label in words.items():

@@ -30,6 +30,7 @@ def test_a_failure_is_told_with_its_reason_and_status(tmp_path):
     report = json.loads(path.read_text())
     assert report["task"] == "pancake_flip"
     assert report["seed"] == 3
+    assert report["set"] == {"models.spatula.pose.xyz": [0.48, 1.55, 0.15]}
     assert report["succeeded"] is False
     assert picture.stat().st_size > 10_000
 

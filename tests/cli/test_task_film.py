@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from PIL import Image, ImageSequence
 
 from hydro_sim_core.cli import task as task_module
 from hydro_sim_core.tasks import TASKS
+from hydro_sim_core.tasks.many_trials import told_trial
 from hydro_sim_core.tasks.task import Outcome, Task
 from support.command_line import call
 
@@ -70,6 +72,47 @@ def test_a_trial_is_filmed_from_its_start_to_after_its_end_and_its_end_drawn(tmp
     fallen, rested = (np.abs(one - other).mean() for one, other in (above[:2], above[-2:]))
     assert fallen > 10.0 * rested, (fallen, rested)
     assert np.ptp(last[:80]) > 100
+
+
+class Breaks(Idle):
+    """One whose own code fails."""
+
+    def script(self, measured):
+        yield {}
+        raise ValueError("no way")
+
+
+def test_an_exception_of_the_controller_is_a_failure_with_a_report(tmp_path, monkeypatch):
+    monkeypatch.setitem(TASKS, "falling", replace(TASKS["falling"], controller=Breaks))
+    result = call("task", "falling", "--headless", "--json", tmp_path / "x.json")
+    assert result.exit_code == 1
+    told = "failed after 0.01 s, to watch the box: the controller raised ValueError: no way ("
+    assert result.output.startswith(told)
+    report = json.loads((tmp_path / "x.json").read_text())
+    assert (report["succeeded"], report["phase"]) == (False, "watch the box")
+    assert told.endswith(report["reason"].partition("(")[0] + "(")
+
+
+def test_a_report_of_seeds_tells_what_was_set_and_the_table_in_which_phase_it_failed(tmp_path, monkeypatch):
+    """With the settings of the controller, changed ones and others."""
+
+    def told(settings):
+        return replace(TASKS["falling"], settings={"pace": 1, "mood": "calm", **settings})
+
+    def in_this_process(name, seeds, values, jobs, done):
+        return [told_trial(name, values, seed) for seed in seeds]
+
+    task = replace(TASKS["falling"], controller=Breaks, settings={"pace": 1, "mood": "calm"}, told=told)
+    monkeypatch.setitem(TASKS, "falling", task)
+    monkeypatch.setattr(task_module, "run_trials", in_this_process)
+    words = "--set", "models.box.friction=0.3", "--set", "controller.pace=2"
+    result = call("task", "falling", "--seeds", 1, "--json", tmp_path / "x.json", *words)
+    assert result.exit_code == 1
+    assert "in phase" in result.output.splitlines()[1]
+    report = json.loads((tmp_path / "x.json").read_text())
+    assert report["set"] == {"models.box.friction": 0.3, "controller.pace": 2}
+    assert report["settings"] == {"pace": 2, "mood": "calm"}
+    assert [trial["seed"] for trial in report["trials"]] == [0]
 
 
 @pytest.mark.parametrize("seated", [False, True])

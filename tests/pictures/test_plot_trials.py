@@ -64,6 +64,7 @@ def test_phases_in_which_trials_failed_are_counted_in_the_legend(drawn):
     counts = [int(text.rpartition(": ")[2]) for text in told[2:]]
     assert sum(counts) == sum(not trial["succeeded"] for trial in trials)
     assert told[-1].startswith("failed otherwise")
+    assert all(text.startswith("failed in phase '") for text in told[2:-1])
 
 
 def test_shares_are_of_the_trials_in_a_range():

@@ -194,7 +194,9 @@ def test_both_programs_end_a_task_that_fails_as_the_launch_file_starts_them(star
     ]  # a busy machine starts slowly
     assert (ended.returncode, told) == (1, [])
     assert ended.stdout == f"failed after 0.30 s, to hold the spatula: {reason}\n"
-    assert json.loads(result.read_text())["reason"] == reason
+    report = json.loads(result.read_text())
+    assert report["reason"] == reason
+    assert report["settings"] == {"pitch": 0.5, "feedback": "wrench", "depth_noise": 0.0}
     assert process.alive
 
 

@@ -21,6 +21,7 @@ from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.tasks import find_task
 from hydro_sim_core.tasks.attempt import Ending
 from hydro_sim_core.tasks.registry import parse_settings
+from hydro_sim_core.tasks.task import Task
 
 #: Defaults of the parameters, which have their types.
 PARAMETERS: dict[str, Any] = {
@@ -71,7 +72,7 @@ def _try(stop: Event) -> int:
     finally:
         node.destroy_node()
     if parameters["json"]:
-        _write(Path(parameters["json"]), report(parameters, ending))
+        _write(Path(parameters["json"]), report(parameters, task, ending))
     outcome = ending.outcome
     if outcome.succeeded:
         print(f"succeeded after {ending.time:.2f} s")
@@ -111,10 +112,11 @@ def read_parameters(node: Node) -> dict[str, Any]:
     return values
 
 
-def report(parameters: dict[str, Any], ending: Ending) -> dict[str, Any]:
+def report(parameters: dict[str, Any], task: Task, ending: Ending) -> dict[str, Any]:
     """The result for JSON, as ``hydro-sim task --json`` has it where both know it."""
     return {
         "task": parameters["task"],
+        "settings": dict(task.settings),
         "seed": parameters["seed"] if parameters["seed"] >= 0 else None,
         "succeeded": ending.outcome.succeeded,
         "reason": ending.outcome.reason,
