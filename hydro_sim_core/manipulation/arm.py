@@ -219,6 +219,25 @@ def is_reached(error: Array) -> bool:
     return bool(max(np.linalg.norm(error[:3]), np.linalg.norm(error[3:])) <= TOLERANCE)
 
 
+def off_by(error: Array) -> str:
+    """An error (6,) of a pose, rad and m, as people write it: without a part that is none."""
+    angle, distance = math.degrees(float(np.linalg.norm(error[:3]))), float(np.linalg.norm(error[3:]))
+    parts = []
+    if distance >= 1e-6 or angle < 1e-3:
+        # Three digits, and in no case an exponent.
+        is_far = distance >= 0.9995
+        parts.append(
+            f"{distance:.0f} m" if distance >= 999.5 else f"{distance:.3g} m" if is_far else _in_mm(distance)
+        )
+    if angle >= 1e-3:
+        parts.append(f"{angle:.3g} degrees")
+    return " and ".join(parts)
+
+
+def _in_mm(distance: float) -> str:
+    return f"{1e3 * distance:.3g} mm" if distance >= 1e-6 else "less than 0.001 mm"
+
+
 def _rate_of_turn(turn: Array) -> Array:
     """Rate of a rotation vector per angular velocity, (3, 3), both in the axes that it turns from."""
     x, y, z = turn

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError, shortened
-from hydro_sim_core.manipulation.arm import Arm, is_reached, size_of
+from hydro_sim_core.manipulation.arm import Arm, is_reached, off_by, size_of
 from hydro_sim_core.simulation import World
 
 
@@ -56,8 +55,7 @@ def inverse_kinematics(
         raise InputError(
             "inverse_kinematics",
             f"frame '{shortened(frame)}'",
-            f"stays {1e3 * float(np.linalg.norm(least[3:])):.3g} mm and {math.degrees(np.linalg.norm(least[:3])):.3g} "
-            f"degrees off the pose within the limits of {', '.join(arm.names)}",
+            f"stays {off_by(least)} off the pose within the limits of {', '.join(arm.names)}",
             "give a pose that is in reach",
         )
     if goal:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.errors import InputError, shortened
-from hydro_sim_core.manipulation.arm import Arm, is_reached
+from hydro_sim_core.manipulation.arm import Arm, is_reached, off_by
 from hydro_sim_core.manipulation.cartesian_motion import CartesianMotion
 from hydro_sim_core.simulation import World
 
@@ -79,8 +79,7 @@ def follow(
             raise InputError(
                 "follow",
                 f"frame '{shortened(frame)}'",
-                f"stays {1e3 * float(np.linalg.norm(error[3:])):.3g} mm and "
-                f"{math.degrees(float(np.linalg.norm(error[:3]))):.3g} degrees off the motion at {time:.3g} s",
+                f"stays {off_by(error)} off the motion at {time:.3g} s",
                 "give poses in reach of the present way around, or start from other joint positions",
             )
         positions[i], velocities[i] = q, arm.velocities(q, V_WF)

@@ -17,7 +17,7 @@ from hydro_sim_core.description.poses import pose
 from hydro_sim_core.manipulation import Grasp, MotionLimits
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.robot import Measurement, Robot, Script, TaskFailed
-from hydro_sim_core.tasks.skills import grasp, let_go, move_to, move_tool, wait, while_held
+from hydro_sim_core.tasks.skills import grasp, let_go, move_to, move_tool, positions_at, wait, while_held
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.turner import GRIPPER, MIDDLE
 from hydro_sim_core.tasks.variation import Draws
@@ -79,6 +79,9 @@ class MugPick:
         """The whole task."""
         robot = self.robot
         robot.start(measured)
+        robot.phase = "carry the mug"
+        over = _lifted(place_of(measured), LIFT)
+        positions_at(robot, self._model, BY_THE_HANDLE.hand(over))  # known before anything moves
         robot.phase = "take the mug"
         yield from self._take_the_mug()
         yield from while_held(robot, MUG, self._carry_it())

@@ -97,7 +97,9 @@ class PencilTurn:
         yield from move_tool(robot, [_lifted(X_WT, -FARTHEST)], DOWN, until=turned)
         if not turned():
             left = goal - pitch_in_hand(robot.measured)
-            raise TaskFailed(f"the pencil does not turn: {left:.2f} rad of {self._set:g} are left")
+            if left >= self._set:
+                raise TaskFailed("the pencil does not turn: there is no stand under it")
+            raise TaskFailed(f"the pencil turns too little: {left:.2f} rad of {self._set:g} are left")
         robot.phase = "raise the pencil"
         yield from move_tool(robot, [_lifted(X_WT, RAISED)], UP)
         yield from wait(robot, HOLD)

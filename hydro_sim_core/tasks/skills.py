@@ -50,18 +50,26 @@ def move_joints(robot: ToolArm, goal: Mapping[str, float], share: float = BRISK)
         robot.measured = yield robot.commands()
 
 
-def move_to(robot: ToolArm, model: World, X_WT: Array) -> Script:
-    """Take the tool to a pose (4, 4) somewhere else, with no regard to the way.
+def positions_at(robot: ToolArm, model: World, X_WT: Array) -> dict[str, float]:
+    """Positions (rad) of the arm's joints, by name, with the tool at a pose (4, 4); it does not go there.
 
     Raises:
         TaskFailed: The pose is out of reach.
     """
     model.set_joint_positions(dict(zip(robot.arm.names, robot.q.tolist(), strict=True)))
     try:
-        goal = inverse_kinematics(model, robot.flange, X_WT @ np.linalg.inv(robot.X_PT))
+        return inverse_kinematics(model, robot.flange, X_WT @ np.linalg.inv(robot.X_PT))
     except InputError as error:
         raise TaskFailed(f"a pose to {robot.phase} is out of reach: {error.problem}") from error
-    yield from move_joints(robot, goal)
+
+
+def move_to(robot: ToolArm, model: World, X_WT: Array) -> Script:
+    """Take the tool to a pose (4, 4) somewhere else, with no regard to the way.
+
+    Raises:
+        TaskFailed: The pose is out of reach.
+    """
+    yield from move_joints(robot, positions_at(robot, model, X_WT))
 
 
 def move_tool(
@@ -139,7 +147,7 @@ def grasp(robot: Robot, held: str, force: float, met: float = 0.0) -> Script:
     yield from wait(robot, 0.3)
     if robot.grip_on(held) < SECURE * force:
         raise TaskFailed(
-            f"no secure grasp of {held}: {robot.grip_on(held):.1f} N of {force:g} N on the looser finger"
+            f"no secure grasp of {held}: {robot.grip_on(held):z.1f} N of {force:g} N on the looser finger"
         )
 
 
@@ -187,7 +195,7 @@ def while_held(robot: Holder, held: str, script: Script) -> Script:
             return
         if robot.grip_on(held) < LOST * (robot.squeeze or 0.0):
             raise TaskFailed(
-                f"lost the grasp of {held} to {robot.phase}: {robot.grip_on(held):.1f} N on the looser finger"
+                f"lost the grasp of {held} to {robot.phase}: {robot.grip_on(held):z.1f} N on the looser finger"
             )
 
 

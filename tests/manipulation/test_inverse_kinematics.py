@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 import hydro_sim_core as hs
 from hydro_sim_core.dynamics import PlacedRobot
 from hydro_sim_core.manipulation import inverse_kinematics
-from hydro_sim_core.manipulation.arm import _rate_of_turn
+from hydro_sim_core.manipulation.arm import _rate_of_turn, off_by
 from hydro_sim_core.rotations import twist_between
 
 URDF = Path(__file__).parents[2] / "urdf"
@@ -132,7 +132,7 @@ FAR = np.array([[1, 0, 0, 3.0], [0, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0, 1]])
     [
         (
             {"X_WF": FAR},
-            r"frame 'end_effector_link': stays \S+ mm and \S+ degrees off .*; give a pose that is in reach",
+            r"frame 'end_effector_link': stays \S+ m( and \S+ degrees)? off .*; give a pose that is in reach",
         ),
         ({"X_WF": np.full((4, 4), np.nan)}, "X_WF: "),
         ({"X_WF": 2.0 * np.eye(4)}, "X_WF: is not a rotation"),
@@ -148,6 +148,23 @@ def test_what_cannot_be_is_one_error(gen3: hs.World, change: dict, told: str) ->
     arguments = {"frame": "end_effector_link", "X_WF": gen3.frame_pose("end_effector_link")} | change
     with pytest.raises(hs.InputError, match=told):
         inverse_kinematics(gen3, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "metres", "told"),
+    [
+        (2.57e-15, 0.6434, "643 mm"),
+        (0.0, 3.41, "3.41 m"),
+        (0.0, 0.9997, "1 m"),
+        (0.0, 12345.6, "12346 m"),
+        (11.4592, 0.0002, "0.2 mm and 11.5 degrees"),
+        (11.4592, 1e-9, "11.5 degrees"),
+        (0.0, 1e-7, "less than 0.001 mm"),
+    ],
+)
+def test_errors_are_told_as_people_write_them(degrees: float, metres: float, told: str) -> None:
+    error = np.array([0.0, np.radians(degrees), 0.0, 0.0, 0.0, -metres])
+    assert off_by(error) == told
 
 
 def test_a_pose_beyond_a_limit_is_out_of_reach(gen3: hs.World) -> None:

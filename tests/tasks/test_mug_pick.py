@@ -1,6 +1,7 @@
 """The mug is taken by its handle and set down on the plate, and what goes wrong is told."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -55,6 +56,15 @@ def test_a_mug_out_of_reach_is_told(monkeypatch):
     assert not trial.succeeded
     assert trial.phase == "take the mug"
     assert trial.reason.startswith("a pose to take the mug is out of reach: stays")
+
+
+def test_a_plate_out_of_reach_is_told_before_anything_moves(monkeypatch):
+    trial = run_short(monkeypatch, **{"models.plate.pose.xyz": [3.0, 0.0, 0.0]})
+    assert (trial.succeeded, trial.phase, trial.time) == (False, "carry the mug", 0.0)
+    assert re.match(
+        r"a pose to carry the mug is out of reach: stays 1\.\d+ m and \d+ degrees off the pose within",
+        trial.reason,
+    )
 
 
 def test_a_handle_that_slips_out_is_told(monkeypatch):

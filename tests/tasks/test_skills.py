@@ -122,7 +122,7 @@ def test_a_joint_at_its_limit_is_told(robot):
 def test_what_is_out_of_reach_is_told(robot, world, start):
     X_WT = robot.X_WT
     X_WT[0, 3] += 2.0
-    with pytest.raises(TaskFailed, match=r"a pose to begin is out of reach: stays .* mm"):
+    with pytest.raises(TaskFailed, match=r"a pose to begin is out of reach: stays .* m and"):
         carry_out(move_to(robot, start.copy(), X_WT), world)
 
 
@@ -172,6 +172,8 @@ def test_a_grasp_that_is_lost_is_told(robot):
     robot.squeeze = 30.0
     with pytest.raises(TaskFailed, match=r"lost the grasp of handle to begin: 8.0 N on the looser finger"):
         pretend(while_held(robot, "handle", wait(robot, 1.0)), pressed(robot.measured, 8.0))
+    with pytest.raises(TaskFailed, match=r"begin: 0\.0 N on the looser finger"):  # and not -0.0
+        pretend(while_held(robot, "handle", wait(robot, 1.0)), pressed(robot.measured, -1e-3))
     pretend(while_held(robot, "handle", wait(robot, 1.0)), pressed(robot.measured, 12.0))
 
 
