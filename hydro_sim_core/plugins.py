@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 from hydro_sim_core.errors import InputError
@@ -27,8 +27,30 @@ def load_plugins(group: str, kind: type[T], known: Iterable[Any], key: str = "na
     Raises:
         InputError: An entry point cannot be loaded, names an object of another type, or has the key of another row.
     """
-    names = {getattr(row, key) for row in known}
-    found = []
+    names = [getattr(row, key) for row in known]
+    return list(_loaded(group, kind, names, lambda point, part: str(getattr(part, key))).values())
+
+
+def load_named(group: str, kind: type[T], known: Iterable[str]) -> dict[str, T]:
+    """What installed packages add to a table under the names of their entry points.
+
+    Args:
+        group: Group of the entry points, such as ``hydro_sim.tasks``.
+        kind: Type of the object that each entry point has to name.
+        known: Names already in the table.
+
+    Raises:
+        InputError: An entry point cannot be loaded, names an object of another type, or has a name already there.
+    """
+    return _loaded(group, kind, known, lambda point, part: point.name)
+
+
+def _loaded(
+    group: str, kind: type[T], known: Iterable[str], name_of: Callable[[EntryPoint, T], str]
+) -> dict[str, T]:
+    """Parts of the entry points of a group, by names that nothing else has."""
+    taken = set(known)
+    found: dict[str, T] = {}
     for point in entry_points(group=group):
         try:
             part = point.load()
@@ -37,11 +59,10 @@ def load_plugins(group: str, kind: type[T], known: Iterable[Any], key: str = "na
             raise InputError(point.value, group, problem, "mend the package or remove it") from error
         if not isinstance(part, kind):
             raise InputError(point.value, group, f"is no {kind.__name__}", "let the entry point name one")
-        name = getattr(part, key)
-        if name in names:
+        name = name_of(point, part)
+        if name in taken or name in found:
             raise InputError(point.value, group, f"a second '{name}'", "give it another name")
-        names.add(name)
-        found.append(part)
+        found[name] = part
     return found
 
 

@@ -141,6 +141,7 @@ _TABLES = {
     "hydro_sim.integrators": "hydro_sim_core.description.solver_choices:integrators",
     "hydro_sim.streams": "hydro_sim_core.messages.streams:stream_kinds",
     "hydro_sim.measures": "hydro_sim_core.sweeps.measures:measures",
+    "hydro_sim.tasks": "hydro_sim_core.tasks.registry:tasks",
 }
 _OF_THE_NODE = "hydro_sim.controllers"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.simulation.scenes import shipped_scene
-from hydro_sim_core.tasks import TASKS, find_task
+from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.tasks import find_task, tasks
 from hydro_sim_core.tasks.conductor import Conductor
 from hydro_sim_core.viewer.choices import Choice, Chooser, scene_choices
 from hydro_sim_core.viewer.viewer import Viewer
@@ -17,9 +17,10 @@ from hydro_sim_core.viewer.viewer import Viewer
 
 def task_choices() -> tuple[Choice, ...]:
     """The tasks, each in its scene and with every choice of settings; their names differ from those of scenes."""
+    shipped = shipped_scenes()
     return tuple(
-        Choice(f"{name}{other} (task)", "Tasks", shipped_scene(task.scene), name, settings)
-        for name, task in TASKS.items()
+        Choice(f"{name}{other} (task)", "Tasks", shipped.get(task.scene, Path(task.scene)), name, settings)
+        for name, task in tasks().items()
         for other, settings in [
             ("", {}),
             *((f", {told}", settings) for told, settings in task.variants.items()),

@@ -49,7 +49,7 @@ from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
 from hydro_sim_core.pictures.plot_trials import plot_trials
 from hydro_sim_core.pictures.world_camera import WorldCamera
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks import TASKS, Trial, run_trial
+from hydro_sim_core.tasks import Trial, run_trial, tasks
 from hydro_sim_core.tasks.attempt import AFTERWARDS
 from hydro_sim_core.tasks.many_trials import run_trials
 from hydro_sim_core.tasks.registry import find_told_task
@@ -122,7 +122,7 @@ def task(
         typer.Argument(
             metavar="[NAME]",
             help="Task to try; without it, list them.",
-            autocompletion=lambda incomplete: [name for name in TASKS if name.startswith(incomplete)],
+            autocompletion=lambda incomplete: [name for name in tasks() if name.startswith(incomplete)],
         ),
     ] = None,
     seed: Annotated[
@@ -207,7 +207,7 @@ def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headle
 def list_tasks(console: Console) -> None:
     """Print the tasks by name."""
     table = Table("task", "what it is", box=None)
-    for name, one in TASKS.items():
+    for name, one in tasks().items():
         table.add_row(name, one.summary)
     console.print(table)
 

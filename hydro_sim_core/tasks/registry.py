@@ -1,4 +1,7 @@
-"""Table of the tasks."""
+"""Table of the tasks.
+
+To add one, add a row here, or a plug-in's entry point in the group ``hydro_sim.tasks``, whose name is the task's.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.plugins import load_named
 from hydro_sim_core.tasks import (
     bolt_in_nut,
     chopsticks,
@@ -37,6 +41,15 @@ TASKS: dict[str, Task] = {
 _CONTROLLER = "controller."
 
 
+def tasks() -> dict[str, Task]:
+    """All tasks by name, those of installed packages too.
+
+    Raises:
+        InputError: A plug-in cannot be loaded, is no task, or has the name of another one.
+    """
+    return {**TASKS, **load_named("hydro_sim.tasks", Task, TASKS)}
+
+
 def find_task(name: str, settings: Mapping[str, Any] | None = None) -> Task:
     """The task of a name, with its controller told otherwise.
 
@@ -47,13 +60,16 @@ def find_task(name: str, settings: Mapping[str, Any] | None = None) -> Task:
     Raises:
         InputError: There is no such task or setting, or a value does not fit.
     """
-    if name not in TASKS:
-        raise InputError(name, "task", "is unknown", did_you_mean(name, TASKS))
-    task = TASKS[name]
+    known = tasks()
+    if name not in known:
+        raise InputError(name, "task", "is unknown", did_you_mean(name, known))
+    task = known[name]
     for setting in settings or ():
         if setting not in task.settings:
-            known = [f"{_CONTROLLER}{one}" for one in task.settings]
-            mend = did_you_mean(f"{_CONTROLLER}{setting}", known) if known else "leave it out: there are none"
+            others = [f"{_CONTROLLER}{one}" for one in task.settings]
+            mend = (
+                did_you_mean(f"{_CONTROLLER}{setting}", others) if others else "leave it out: there are none"
+            )
             raise InputError(name, f"{_CONTROLLER}{setting}", "is no setting of its controller", mend)
     return task.told(settings) if settings and task.told else task
 

@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hydro_sim_core.cli import checkup
+from hydro_sim_core.cli.choosing import task_choices
+from support.command_line import call, refused
 from support.packaging.plugin_page import FILES, install, install_page, python_path
 
 
@@ -34,7 +37,15 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_has_all_files():
     modules = tomllib.loads(FILES["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
-    others = {"cone.yaml", "drop_cone.py", "drop_nut.py", "slide.py", "rocker.yaml", "rocker.urdf"}
+    others = {
+        "cone.yaml",
+        "drop_cone.py",
+        "drop_nut.py",
+        "slide.py",
+        "rocker.yaml",
+        "rocker.urdf",
+        "test_nod.py",
+    }
     assert set(FILES) == others | {"pyproject.toml"} | {f"{name}.py" for name in modules}
 
 
@@ -246,6 +257,44 @@ def test_a_plugin_that_is_none_is_told_of_in_one_line(tmp_path, value, says):
     assert done.returncode != 0
     assert says in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def with_task(tmp_path, monkeypatch):
+    """Install the page's task, or another object in its place, for this process."""
+
+    def install_task(value="nod:TASK", name="nod"):
+        (tmp_path / "nod.py").write_text(FILES["nod.py"])
+        install(tmp_path, {"hydro_sim.tasks": {name: value}})
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "nod", raising=False)
+
+    yield install_task
+    sys.modules.pop("nod", None)
+
+
+def test_the_command_line_knows_the_task(with_task):
+    with_task()
+    assert "nod" in call("task").output
+    result = call("task", "nod", "--headless", "--seed", 1)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("succeeded after ")
+    assert "nod (task)" in [choice.name for choice in task_choices()]
+    (found,) = (one for one in checkup.findings() if one.part == "plug-in of hydro_sim.tasks")
+    assert (found.state, found.found) == ("ok", "nod = nod:TASK, of cones 1.0")
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "told"),
+    [
+        ("nod:NOD", "nod", "nod:NOD: hydro_sim.tasks: is no Task; let the entry point name one"),
+        ("nod:TASK", "mug_pick", "nod:TASK: hydro_sim.tasks: a second 'mug_pick'; give it another name"),
+        ("nod:SHAKE", "nod", "nod:SHAKE: hydro_sim.tasks: cannot be loaded (AttributeError"),
+    ],
+)
+def test_a_task_that_is_none_is_told_of_in_one_line(with_task, value, name, told):
+    with_task(value, name)
+    assert told in refused(call("task", "nod", "--headless"))
 
 
 def test_rates_of_recordings_name_streams():

@@ -6,13 +6,13 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from hydro_sim_bringup.task_plan import plan_task
-from hydro_sim_core.tasks import TASKS
+from hydro_sim_core.tasks import tasks
 
 BOOLEAN = ("true", "false", "True", "False")
 
 #: name: (default, meaning, allowed values)
 ARGUMENTS = {
-    "task": ("pancake_flip", "Task to try.", tuple(TASKS)),
+    "task": ("pancake_flip", "Task to try.", tuple(tasks())),
     "settings": ("", "Settings of its controller: NAME=VALUE NAME=VALUE.", None),
     "seed": ("", "Draw start, friction and stiffness; empty: the scene as it is.", None),
     "json": ("", "File for the result.", None),
