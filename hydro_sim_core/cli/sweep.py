@@ -57,8 +57,9 @@ _INTERRUPTED = 130
 VaryOption = Annotated[
     list[str] | None,
     optional(
-        "What is varied, by the paths of --set: a:b:n, log(a:b:n) or a,b,c for a grid; uniform(a,b), loguniform(a,b) "
-        "or normal(mean,deviation) for draws. May be repeated.",
+        # No a:b:n, as which help would show an emoji.
+        "What is varied, by the paths of --set: low:high:n, log(low:high:n) or a,b,c for a grid; uniform(a,b), "
+        "loguniform(a,b) or normal(mean,deviation) for draws. May be repeated.",
         "PATH=RANGE",
         "--vary",
     ),

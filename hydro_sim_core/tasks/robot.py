@@ -26,7 +26,8 @@ class Measurement:
         positions: Of joints by name, rad or m (``joint_states``).
         wrenches: (6,) force (N) and moment (N m) of A on B about B's origin, in B's axes, by (A, B)
             (``~/wrench/A_on_B``).
-        poses: (4, 4) pose in the world by link (``/tf``), for objects as from a camera that tells where they are.
+        poses: (4, 4) pose in the world by link: from the positions of joints, and of objects as from a camera that
+            tells where they are (``multi_dof_joint_states``).
         images: (H, W) depth of the membrane (m, NaN where there is none) by Soft-bubble finger, of those that a task
             looks through (``bubble_N/depth/image_rect_raw``).
     """

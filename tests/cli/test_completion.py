@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from rich.emoji import Emoji
 from typer.main import get_command
 
 from hydro_sim_core.cli import app
@@ -16,6 +17,7 @@ from hydro_sim_core.cli.completion import scenes_and_files
 from hydro_sim_core.description.solver_choices import friction_laws
 from hydro_sim_core.experiments import EXPERIMENTS
 from hydro_sim_core.simulation.scenes import shipped_scenes
+from support.command_line import commands
 
 #: The program under its own name, as completion goes by it.
 PROGRAM = "import sys; sys.argv[0] = 'hydro-sim'; from hydro_sim_core.cli import main; main()"
@@ -134,3 +136,13 @@ def test_it_is_installed_for_bash_and_works_there(tmp_path):
     """
     done = subprocess.run([*shell.split(), asked], env=environment, capture_output=True, text=True)
     assert done.stdout.split() == ["snapshot"], done
+
+
+def test_no_help_becomes_an_emoji():
+    """As ``:b:`` would of ``a:b:n``: help is read as markup, where nothing turns that off."""
+    texts = [(name, one.help or "") for name, one in commands().items()]
+    texts += [
+        (name, getattr(part, "help", None) or "") for name, one in commands().items() for part in one.params
+    ]
+    assert len(texts) > 100
+    assert [(name, text) for name, text in texts if Emoji.replace(text) != text] == []
