@@ -89,7 +89,9 @@ class Runner:
     def run(self, block: Block) -> None:
         """Run or write one block, or leave it where it is marked so."""
         if block.mark == "file":
-            (self._folder / block.told).write_text(block.text)
+            file = self._folder / block.told
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
         elif block.mark == "until":
             self._run_until(block)
         elif not block.is_run:
