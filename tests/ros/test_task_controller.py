@@ -305,6 +305,22 @@ def test_a_second_controller_waits_for_the_first_and_says_so(node, monkeypatch, 
     assert node.alive
 
 
+def test_a_controller_that_comes_later_is_told_once(clock, listener):
+    told = []
+    controller = TaskController(listener, TASK, "hydro_sim", tell=told.append)
+    controller._attempt, controller._measured = iter(()), 0  # begun
+    others = [0, 0, 1]
+    controller._node = SimpleNamespace(
+        resolve_topic_name=lambda name: name,
+        count_publishers=lambda name: 1 + (others.pop(0) if others else 1),
+    )
+    controller.run(Looks(clock, [(0.25, nothing)] * 200), Event(), start_timeout=1.0, timeout=30.0)
+    assert told == [
+        "warning: joint_commands has 1 other publisher, as of another controller: end that first, as a simulation "
+        "follows one"
+    ]
+
+
 def test_another_scene_is_told(start_node, monkeypatch, capfd):
     process = start_node("-p", "scene:=spatula_slip", "-p", "status_line:=false")
     process.wait_for_output("scene 'spatula_slip'", COMPILED)

@@ -40,7 +40,7 @@ class TaskController:
         task: The task.
         simulator: Name of the simulation's node.
         watch: Called with every measurement that is answered.
-        tell: Told every few seconds what the start waits for.
+        tell: Told every few seconds what the start waits for, and once that another controller has come.
 
     Attributes:
         ending: How it ended; None as long as it has not.
@@ -64,7 +64,7 @@ class TaskController:
         self._measured = -math.inf  # simulated time of the last measurement, ns
         self._newest: Stamp | None = None  # of joint states
         self._silent = 0.0  # s in which nothing was said though this program listened
-        self._others = 0  # that publish commands too, as this was about to begin
+        self._others = 0  # that publish commands too, at the last look
         self.ending: Ending | None = None
         self._commands = node.create_publisher(JointState, _COMMANDS, 10)
         self._listen(node, JointState, JOINTS)
@@ -107,10 +107,17 @@ class TaskController:
                 self._give_up("interrupted")
             elif self.ending is None and self._silent > self._patience(start_timeout, timeout):
                 self._give_up(self._silence())
-            elif self._attempt is None and told >= _TOLD_EVERY:
+            elif told >= _TOLD_EVERY:
                 told = 0.0
-                self._tell(f"waiting: {self._silence()}")
+                self._tell_what_is_odd()
         return self.ending
+
+    def _tell_what_is_odd(self) -> None:
+        """Tell what the start waits for, and later once that another controller has come."""
+        if self._attempt is None:
+            self._tell(f"waiting: {self._silence()}")
+        elif not self._others and self._is_led_by_another():
+            self._tell(f"warning: {self._told_of_others()}")
 
     def _patience(self, start_timeout: float, timeout: float) -> float:
         """Longest silence now, s."""
@@ -160,11 +167,8 @@ class TaskController:
             self._commands.publish(joint_commands(commands, stamp))
 
     def _silence(self) -> str:
-        if self._others > 0:
-            return (
-                f"{_COMMANDS} has {self._others} other publisher{'s'[: self._others > 1]}, as of another controller: "
-                "end that first, as a simulation follows one"
-            )
+        if self._attempt is None and self._others:
+            return self._told_of_others()
         since = 0 if self._attempt is None else int(self._measured) + 1
         missing = self._instants.missing(divmod(since, 1_000_000_000))
         lacks = ", ".join(missing) or "a whole instant"
@@ -175,6 +179,12 @@ class TaskController:
         return (
             f"{line}, while others come; check that its node is named as the parameter simulator says, and that "
             f"joint_state_rate and wrench_rate are {rate:g}, or multiples, so that all tell of the same instants"
+        )
+
+    def _told_of_others(self) -> str:
+        return (
+            f"{_COMMANDS} has {self._others} other publisher{'s'[: self._others > 1]}, as of another controller: "
+            "end that first, as a simulation follows one"
         )
 
     def _give_up(self, reason: str) -> None:
