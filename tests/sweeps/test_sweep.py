@@ -183,7 +183,7 @@ def test_a_sample_that_loses_its_process_twice_has_that_for_a_reason(sampler, tm
     ("texts", "measures", "told"),
     [
         (("models.bal.friction=1",), ["x:ball"], "bal"),
-        (("models.ball.friction=-1",), ["x:ball"], "mu_static: -1 is not accepted"),
+        (("models.ball.friction=-1",), ["x:ball"], "models.ball.friction: -1 is not accepted"),
         (("models.ball.friction=1",), ["x:bal"], "'ball'"),
         (("models.ball.friction=1",), ["x:ball", "X=x:ball", "x=z:ball"], "is the name of two columns"),
         (("models.ball.friction=1",), ["sample=x:ball"], "is the name of two columns"),
