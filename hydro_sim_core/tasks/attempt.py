@@ -151,9 +151,12 @@ class _Broken:
 def _next_of(script: Script, go_on: Callable[[], dict[str, JointCommand]]) -> dict[str, JointCommand] | None:
     """The next commands of a controller, None where it has ended."""
     try:
-        return _its_own(go_on, script, "the controller")
+        commands = _its_own(go_on, script, "the controller")
     except StopIteration:
         return None
+    if not isinstance(commands, Mapping):
+        raise TaskFailed(f"the controller gives {type(commands).__name__} in place of commands")
+    return commands
 
 
 def _its_own(call: Callable[[], _Result], code: Any, who: str) -> _Result:

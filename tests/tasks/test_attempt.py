@@ -48,6 +48,12 @@ class Commands(Fails):
         yield {"no_joint": JointCommand(1.0)}
 
 
+class Forgets(Fails):
+    def script(self, measured):
+        yield {}
+        yield
+
+
 TASK = Task("a box falls", "drop_box", PERIOD, 2.0, Fails, lambda draws: None, lambda story: Outcome(True))
 
 
@@ -102,6 +108,12 @@ def test_what_a_controller_gives_up_with_stays_as_it_is():
             raise TaskFailed("it would not")
 
     assert run_trial(replace(TASK, controller=GivesUp)).reason == "it would not"
+
+
+def test_a_yield_without_commands_is_no_end_but_a_failure():
+    trial = run_trial(replace(TASK, controller=Forgets))
+    assert trial.reason == "the controller gives NoneType in place of commands"
+    assert trial.time == pytest.approx(PERIOD)
 
 
 def test_commands_that_the_world_refuses_are_a_failed_trial():
