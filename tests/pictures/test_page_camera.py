@@ -71,34 +71,3 @@ def test_a_page_that_does_not_draw_is_told_in_one_line(camera, monkeypatch):
     with pytest.raises(InputError, match=r"pictures: browser: the page was not drawn: .*Timeout") as error:
         camera.picture(scene_of_urdf(BOX, PressureScale()), frame())
     assert "\n" not in str(error.value)
-
-
-def test_bodies_throw_shadows_on_bodies(camera):
-    """A cube of 4 cm over a plate: where its shadow is, and how large, follows from where the lamp is."""
-    over = """<robot name="over">
-      <link name="world"><visual><geometry><box size="0.2 0.2 0.02"/></geometry>
-        <material name="grey"><color rgba="0.6 0.6 0.6 1"/></material></visual></link>
-      <link name="cube"><visual><geometry><box size="0.04 0.04 0.04"/></geometry>
-        <material name="red"><color rgba="1 0 0 1"/></material></visual></link>
-      <joint name="above" type="fixed"><parent link="world"/><child link="cube"/></joint>
-    </robot>"""
-    scene = scene_of_urdf(over, PressureScale())
-    poses, place = np.tile(np.eye(4), (2, 1, 1)), np.array([0.04, -0.03, 0.1])
-    poses[scene.links.index("cube"), :3, 3] = place
-    drawn = pixels(camera.picture(scene, ViewFrame(0.0, 0, 0, poses, np.zeros(0))))
-    red, _, blue = drawn[:130].transpose(2, 0, 1)  # above the legend
-    grey = (np.abs(red - blue) < 12) & (red < 200)
-    # From above, x is to the right and y up. Left, right and upper edge of the plate tell the scale.
-    rows, columns = np.nonzero(grey)
-    top, left, right = rows.min(), columns.min(), columns.max()
-    scale = 0.2 / (right - left)
-    inside = np.zeros_like(grey)
-    inside[top + 4 :, left + 4 : right - 4] = True  # no lines along the edges
-    plate = np.median(red[grey])
-    rows, columns = np.nonzero(inside & grey & (red < 0.93 * plate) & (red > 0.7 * plate))
-    middle = scale * np.array([columns.mean() - left, top - rows.mean()]) + [-0.1, 0.1]
-    slope = np.array([0.4, -0.62]) / 0.68
-    expected = place[:2] - (place[2] - 0.01) * slope
-    assert np.allclose(middle, expected, atol=2e-3)
-    area = 0.04**2 * (1.0 + np.abs(slope).sum())
-    assert scale**2 * len(rows) == pytest.approx(area, rel=0.15)

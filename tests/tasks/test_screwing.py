@@ -226,16 +226,11 @@ def test_threads_that_are_a_little_off_overlap_as_the_closed_form_says(task, scr
 
 def test_files_are_those_of_the_script(tmp_path):
     script = runpy.run_path(str(folder("urdf") / "meshes" / "turned_parts.py"))
-    assert (script["PITCH"], script["BOLT_LENGTH"], script["NUT_HEIGHT"]) == (
-        FIT.pitch,
-        FIT.length,
-        FIT.height,
-    )
-    assert (script["DIAMETER"], script["CLEARANCE"], script["THREAD_CHAMFER"]) == (
-        FIT.diameter,
-        FIT.clearance,
-        FIT.chamfer,
-    )
+    nut, bolt = script["NUT_THREAD"], script["BOLT_THREAD"]
+    assert (script["BOLT_LENGTH"], script["NUT_HEIGHT"]) == (FIT.length, FIT.height)
+    for thread in (nut, bolt):
+        assert (thread.diameter, thread.pitch, thread.chamfer) == (FIT.diameter, FIT.pitch, FIT.chamfer)
+    assert (nut.clearance, bolt.clearance) == (0.0, FIT.clearance)
     meshes = folder("urdf") / "meshes"
     made, kept = script["nut_solid"](), tetrahedral_mesh(meshes / "m16_nut.vtu", modulus=script["MODULUS"])
     np.testing.assert_allclose(kept.vertices, made.vertices, atol=1e-12)
