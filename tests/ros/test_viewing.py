@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -53,8 +53,15 @@ class Page:
             assert time.monotonic() < deadline, (self.frame, self.rejected)
             self._receive()
 
-    def _receive(self) -> None:
-        message = self._socket.recv(TIMEOUT)
+    def stands_at(self) -> int:
+        """The step at which it stands: one that is under way as a pause begins is taken."""
+        with suppress(TimeoutError):
+            while True:
+                self._receive(timeout=0.5)
+        return self.frame["step"]
+
+    def _receive(self, timeout: float = TIMEOUT) -> None:
+        message = self._socket.recv(timeout)
         if isinstance(message, bytes):
             (length,) = struct.unpack_from("<I", message)
             self.frame = json.loads(message[4 : 4 + length])
@@ -157,7 +164,7 @@ def test_a_page_pulls_a_link_until_it_is_closed(page, shown_node, ros):
 def test_pause_step_reset_and_speed(page):
     page.send(type="pause", paused=True)
     page.wait_until(lambda: page.frame["paused"])
-    stopped = page.frame["step"]
+    stopped = page.stands_at()
     page.send(type="step", steps=3)
     page.wait_until(lambda: page.frame["step"] == stopped + 3)
     assert page.frame["paused"]
