@@ -40,7 +40,7 @@ from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.figures import require_matplotlib
 from hydro_sim_core.pictures.plot_sweep import PlotAxis, plot_sweep
 from hydro_sim_core.simulation import World
-from hydro_sim_core.sweeps.axes import parse_axes
+from hydro_sim_core.sweeps.axes import Axis, parse_axes
 from hydro_sim_core.sweeps.cluster import check_cluster
 from hydro_sim_core.sweeps.measures import measures
 from hydro_sim_core.sweeps.plan import Plan, Sampling
@@ -117,11 +117,7 @@ def sweep(
         _list_measures(console)
         return
     _refuse_what_does_not_fit(context, scene, task, jobs, ray, measure)
-    axes = parse_axes(vary or ())
-    if not any(axis.drawn for axis in axes):
-        refuse_without(
-            "a value that is drawn, such as --vary PATH=uniform(a,b)", context, "samples", "sampling", "seed"
-        )
+    axes = _axes(context, vary or ())
     plan = Plan(axes, samples or 1, sampling, seed)
     files = files_to_write(out, overwrite, _WRITTEN)
     if "table" not in files:
@@ -131,9 +127,8 @@ def sweep(
         require_matplotlib()
     if ray is not None:
         check_cluster(ray)
-    sampler: Sampler
     if task:
-        sampler = TaskSampler(scene, set_values(setting))
+        sampler: Sampler = TaskSampler(scene, set_values(setting))
     else:
         world = opened(scene, package_dir, xacro_arg, srdf, setting, console, ignore=ignore)
         sampler = _of_scene(world, duration, measure or (), console)
@@ -147,8 +142,8 @@ def sweep(
         title = f"{Path(scene).stem}, {plan.count} samples"
         shown = [PlotAxis(axis.path, axis.values, axis.is_log) for axis in axes]
         plot_sweep(columns, shown, sampler.measures, files["picture"], title)
-    failures = [error is not None for error in columns[ERROR]]
-    if all(failures) or (task and any(failures)):
+    enough = any if task else all
+    if enough(error is not None for error in columns[ERROR]):
         raise typer.Exit(1)
 
 
@@ -171,6 +166,15 @@ def _refuse_what_does_not_fit(
         refuse_without("a scene (leave out --task)", context, "srdf", "ignore")
     elif not measure:
         raise typer.BadParameter("nothing is measured: give --measure; --measures lists what can be")
+
+
+def _axes(context: typer.Context, vary: Sequence[str]) -> tuple[Axis, ...]:
+    """What is varied; refuses options of draws where nothing is drawn."""
+    axes = parse_axes(vary)
+    if not any(axis.drawn for axis in axes):
+        drawn = "a value that is drawn, such as --vary PATH=uniform(a,b)"
+        refuse_without(drawn, context, "samples", "sampling", "seed")
+    return axes
 
 
 def _of_scene(world: World, duration: float, measure: Sequence[str], console: Console) -> Sampler:
