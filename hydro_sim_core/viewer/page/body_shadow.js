@@ -14,7 +14,8 @@ import {
   Vector3,
   WebGLRenderTarget,
 } from "./vendor/three/three.module.min.js";
-import { CASTERS, FARTHEST, KEY_LIGHT, LAMP } from "./lamps.js";
+import { CASTERS, FARTHEST, KEY_LIGHT, LAMP, SPIRAL } from "./lamps.js";
+import { median } from "./median.js";
 
 const SIZE = 1024; // pixels of an edge of the picture
 const MOST_BLUR = 0.6; // m between two bodies; over larger distances edges grow no softer
@@ -31,10 +32,7 @@ export const SHADOW = `
   uniform sampler2D depths;
   uniform mat4 worldToPicture;
   uniform vec2 pictureSize;
-  vec2 spiral(int i, int count) {
-    float angle = 2.39996323 * float(i);
-    return sqrt((float(i) + 0.5) / float(count)) * vec2(cos(angle), sin(angle));
-  }
+  ${SPIRAL}
   float lampSeen(vec3 place, vec3 normal, vec3 toLamp) {
     if (dot(normal, toLamp) < 0.02) return 0.0;
     float width = pictureSize.x, depth = pictureSize.y, texel = width / ${SIZE.toFixed(1)};
@@ -137,8 +135,4 @@ function depthMaterial() {
     vertexShader: "void main() { gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }",
     fragmentShader: "void main() { gl_FragColor = vec4(1.0); }",
   });
-}
-
-function median(values) {
-  return [...values].sort((x, y) => x - y)[values.length >> 1] ?? 0;
 }

@@ -1,4 +1,4 @@
-// The two lamps.
+// The two lamps, and what the shadows on ground and bodies share.
 
 import { Vector3 } from "./vendor/three/three.module.min.js";
 
@@ -12,3 +12,10 @@ export const LAMP = 0.03;
 export const FARTHEST = 6;
 /** Layer of what is drawn for shadows only. */
 export const CASTERS = 1;
+
+/** Points of a disc in a golden spiral, for blurring. */
+export const SPIRAL = `
+  vec2 spiral(int i, int count) {
+    float angle = 2.39996323 * float(i);
+    return sqrt((float(i) + 0.5) / float(count)) * vec2(cos(angle), sin(angle));
+  }`;

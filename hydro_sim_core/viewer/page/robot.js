@@ -15,6 +15,7 @@ import {
 } from "./vendor/three/three.module.min.js";
 import { BodyMaterial } from "./body_material.js";
 import { BodyShadow } from "./body_shadow.js";
+import { median } from "./median.js";
 import { decodeMesh } from "./protocol.js";
 import { SoftShadow } from "./shadow.js";
 import { besideWindows, withinWindows } from "./windows.js";
@@ -220,10 +221,6 @@ function withoutStrays(bodies) {
 
 function middle(points) {
   return new Box3().setFromPoints(points).getCenter(new Vector3());
-}
-
-function median(values) {
-  return [...values].sort((x, y) => x - y)[values.length >> 1];
 }
 
 async function fetchGeometry(url) {

@@ -19,7 +19,8 @@ import {
   Vector4,
   WebGLRenderTarget,
 } from "./vendor/three/three.module.min.js";
-import { CASTERS, FARTHEST, KEY_LIGHT, LAMP } from "./lamps.js";
+import { CASTERS, FARTHEST, KEY_LIGHT, LAMP, SPIRAL } from "./lamps.js";
+import { median } from "./median.js";
 import { besideWindows } from "./windows.js";
 
 const SIZE = 256; // pixels of an edge of the picture: blurring more takes long without a graphics processor
@@ -50,10 +51,7 @@ const BLUR = `
   uniform sampler2D picture;
   uniform float softest, texel;
   varying vec2 place;
-  vec2 spiral(int i, int count) {
-    float angle = 2.39996323 * float(i);
-    return sqrt((float(i) + 0.5) / float(count)) * vec2(cos(angle), sin(angle));
-  }
+  ${SPIRAL}
   void main() {
     float covered = 0.0, height = 0.0;
     for (int i = 0; i < SEARCHED; i++) {
@@ -249,8 +247,4 @@ function groundMaterial(blurred) {
   });
   besideWindows(material);
   return material;
-}
-
-function median(values) {
-  return [...values].sort((x, y) => x - y)[values.length >> 1];
 }
