@@ -56,9 +56,9 @@ START = np.array([0.3, 0.2, 0.5])
 PAPER_SECONDS = (0.0022, 0.0053, 0.0487)
 MODELS = ("quadratic", "one point", "a point a foot")
 #: Bounds on differences of v_x (m/s) and w_z (rad/s); the paper's is 1e-8.
-SPEED_BOUND, SPIN_BOUND, STRAIGHT_BOUND = 3e-11, 6e-10, 5e-15
+SPEED_BOUND, SPIN_BOUND, STRAIGHT_BOUND = 1.2e-12, 2.2e-11, 4e-15
 #: Bounds on the point (m), on a_z (m), where the paper's is 1e-12, and on a spinning desk's moment, relative.
-POINT_BOUND, OVERLAP_BOUND, MOMENT_BOUND = 3e-11, 4e-13, 1e-12
+POINT_BOUND, OVERLAP_BOUND, MOMENT_BOUND = 2.5e-12, 7e-14, 2e-14
 #: Indices in a floating body's velocity of v_x, v_y and w_z.
 _PLANAR = [3, 4, 2]
 

@@ -52,8 +52,19 @@ class FlatBox:
 
     @property
     def tilt(self) -> float:
-        """Tilt at rest towards the side with the centre of mass, rad."""
-        return MASS * GRAVITY * self.off / self.resistance
+        """Tilt at rest towards the side with the centre of mass, rad.
+
+        Beyond the middle third the other edge is lifted. What is left under pressure is three times as wide as the line
+        of the weight is away from the edge, and the pressure there is twice the mean.
+        """
+        if self.off <= SIZE[1] / 6.0:
+            return MASS * GRAVITY * self.off / self.resistance
+        tilt = 0.0
+        # The tilt moves the line of the weight by a share of it that is far below one.
+        for _ in range(50):
+            width = 3.0 * (0.5 * SIZE[1] - self.off - 0.5 * SIZE[2] * tilt)
+            tilt = 2.0 * MASS * GRAVITY / (self.bedding * SIZE[0] * width**2)
+        return tilt
 
     def world(
         self,

@@ -59,7 +59,7 @@ _STEP = 1e-6
 STABLE = "concentric: slope (the paper's is positive)"
 #: Bounds: what so many points leave of spheres, and round-off of differences.
 _FORCE_BOUND, _SLOPE_BOUND, _FALL_BOUND, _FAR_SLOPE_BOUND, _FAR_BEND_BOUND = 0.018, 0.09, 0.06, 0.02, 0.05
-_MIDDLE_BOUND, _MIDDLE_SLOPE_BOUND, _GRADIENT_BOUND, _RATIO_BOUND = 0.025, 0.0012, 6e-11, 4e-4
+_MIDDLE_BOUND, _MIDDLE_SLOPE_BOUND, _GRADIENT_BOUND, _RATIO_BOUND = 0.025, 0.0012, 6e-11, 3.5e-4
 
 
 class Spheres:

@@ -148,7 +148,8 @@ def run(
         Comparison("ε* farthest from a disc's", "", disc, farthest, DISC_BOUND, "relative"),
     ]
     in_long_steps = [final_ratio(coin, start, PAPER_TIME_STEP) for start in starts]
-    comparisons += _in_the_papers_steps(starts, in_long_steps, *bottom_faces(coin))
+    in_its_steps, on_the_way = _in_the_papers_steps(starts, in_long_steps, *bottom_faces(coin))
+    comparisons += [*in_its_steps, *on_the_way]
     series = {"start": list(starts), "ratio": ratios, "ratio at 1 ms": in_long_steps}
     if rings:
         of_rings = [final_ratio(ring_mesh(count), PAPER_COIN, RINGS_TIME_STEP) for count in rings]
@@ -164,13 +165,14 @@ def run(
         expected = 1.0 if what == "time step" else 2.0
         comparisons.append(Comparison(f"order in the {what}", "", expected, order, bound, "absolute"))
         series |= {what: sizes, f"error over {what}": errors}
-    return ExperimentReport("Coin that slides and spins to rest", SOURCE, tuple(comparisons), series)
+    rows = with_verdicts(comparisons, {row.quantity for row in on_the_way})
+    return ExperimentReport("Coin that slides and spins to rest", SOURCE, tuple(rows), series)
 
 
 def _in_the_papers_steps(
     starts: Sequence[float], ratios: Sequence[float], centroids: Array, areas: Array
-) -> list[Comparison]:
-    """Rows of the coin in the paper's steps, with those of it on its way where it is not at its limit."""
+) -> tuple[list[Comparison], list[Comparison]]:
+    """Rows of the coin in the paper's steps, and of it on its way where it is not at its limit."""
     share = LAST_STEPS * FRICTION * GRAVITY * PAPER_TIME_STEP / START_SPEED
     limits, way = [], []
     for start, ratio in zip(starts, ratios, strict=True):
@@ -184,7 +186,7 @@ def _in_the_papers_steps(
             exact = ratio_on_the_way(centroids, areas, start, share)
             name = f"ε on the way from ε = {start:g}, 1 ms"
             way.append(Comparison(name, "", exact, ratio, ON_THE_WAY[start], "relative"))
-    return [*with_verdicts(limits), *way]
+    return limits, way
 
 
 def start(world: World, ratio: float) -> None:

@@ -49,10 +49,10 @@ APART = 1e-4
 
 #: Bounds, each about three times the deviation. It is due to the depth, which shortens lever arms and turns the line of
 #: centres, and for the eccentric ball's spin and for energies due to the integration.
-ROLLING_BOUND, ROLLING_ENERGY_BOUND = 0.004, 0.006
+ROLLING_BOUND, ROLLING_ENERGY_BOUND = 0.0036, 0.0053
 ECCENTRIC_SPIN_BOUND, ECCENTRIC_ENERGY_BOUND = 8.5e-5, 7e-11
-GRAZING_BOUND = 0.025
-RIGHT_ANGLE_BOUND, DIRECTION_BOUND, COLLIDING_SPIN_BOUND = 7.5e-4, 0.6, 0.04
+GRAZING_BOUND = 0.023
+RIGHT_ANGLE_BOUND, DIRECTION_BOUND, COLLIDING_SPIN_BOUND = 7e-4, 0.53, 0.037
 
 
 def compare() -> Part:

@@ -42,8 +42,11 @@ from hydro_sim_core.experiments.rigid_pairs.cases import Rest, RestCase, measure
 from hydro_sim_core.experiments.rigid_pairs.pictures import outlines, seen
 from hydro_sim_core.experiments.rigid_pairs.simulators import Maker, OurBodies, Simulator, others
 
-#: Bounds that are asked for: m/s, mm, share of the weight.
-SPEED, DEPTH, FORCE = 1e-6, 0.1, 1e-6
+#: Bounds that are asked for: m/s, mm.
+SPEED, DEPTH = 1e-6, 0.1
+#: Bounds on what is carried, relative: where bodies still creep, in all other scenes, and on the arm's moment. Asked
+#: for is 1e-6.
+FORCES, FORCE, MOMENT = {"box over an edge": 2.8e-8, "mug on a hook": 8e-11}, 5.5e-12, 4.5e-8
 #: Bounds on the gain of energy in a drop, as a share, and on the depth of ball and bullet, mm.
 GAIN, BALL_DEPTH, BULLET_DEPTH = 1e-9, 0.3, 1.0
 #: Orientations of the drops.
@@ -102,7 +105,8 @@ def _compare_rest(case: RestCase, ours: Rest, theirs: dict[str, Rest]) -> list[C
         peers = {name: _values(rest)[quantity] for name, rest in theirs.items()}
         label, unit = f"{case.scene.name}: {quantity}", MEASURED[quantity]
         if quantity == "force":
-            comparisons.append(Comparison(label, unit, case.weight, value, FORCE, "relative", peers))
+            bound = FORCES.get(case.scene.name, FORCE)
+            comparisons.append(Comparison(label, unit, case.weight, value, bound, "relative", peers))
         else:
             comparisons.append(Comparison(label, unit, limits[quantity], value, 0.0, "at_most", peers))
     return comparisons
@@ -120,7 +124,7 @@ def _compare_arm(series: dict[str, list[float]], installed: Mapping[str, ArmMake
     return [
         Comparison(f"{of}joint speed", "rad/s", SPEED, ours.speed, 0.0, "at_most", speeds),
         Comparison(f"{of}depth", "mm", DEPTH, 1e3 * ours.depth, 0.0, "at_most", depths),
-        Comparison(f"{of}{elbow}", "N m", ours.wanted, ours.moment, FORCE, "relative", moments),
+        Comparison(f"{of}{elbow}", "N m", ours.wanted, ours.moment, MOMENT, "relative", moments),
     ]
 
 
