@@ -22,6 +22,7 @@ from hydro_sim_core.compilation import (
     entry,
     kernel,
 )
+from hydro_sim_core.contact.soft_distance.on_plane import press_on_plane
 from hydro_sim_core.contact.soft_distance.pressing import (
     BY_POINT,
     BY_VELOCITY,
@@ -56,6 +57,9 @@ class PairMemory(NamedTuple):
         near: (W,) planes that count at the present point; as many entries are in use as ``weigh`` found.
         height: (W,) heights of the point over them, m.
         plane_weight: (W,) their weights.
+        found: (2 BLOCK,) of clouds of one block each: how many planes count at every point of B, then of A.
+        kept: (2, 2 BLOCK^2) what ``weigh`` found there, ``BLOCK`` numbers a point: heights, and weights.
+        kept_near: (2 BLOCK^2,) and ``near``.
         speed: (W,) its velocity along their normals, m/s.
         push: (W,) weighted force along them, N.
         drag: (W,) weighted friction a unit of its velocity, N s/m.
@@ -74,6 +78,9 @@ class PairMemory(NamedTuple):
     near: Int1D
     height: Float1D
     plane_weight: Float1D
+    found: Int1D
+    kept: Float2D
+    kept_near: Int1D
     speed: Float1D
     push: Float1D
     drag: Float1D
@@ -96,6 +103,9 @@ def make_pair_memory(count: int) -> PairMemory:
         near=np.zeros(whole, dtype=np.int64),
         height=np.zeros(whole),
         plane_weight=np.zeros(whole),
+        found=np.zeros(2 * BLOCK, dtype=np.int64),
+        kept=np.zeros((2, 2 * BLOCK * BLOCK)),
+        kept_near=np.zeros(2 * BLOCK * BLOCK, dtype=np.int64),
         speed=np.zeros(whole),
         push=np.zeros(whole),
         drag=np.zeros(whole),
@@ -106,7 +116,7 @@ def make_pair_memory(count: int) -> PairMemory:
 
 @kernel
 def _separations(points, num_points, lanes, balls, num_planes, epsilon1, row, memory):
-    """Soft distances of points to planes; return the least.
+    """Soft distances of points to planes; return the least. Of clouds of one block it keeps what weighs at each point.
 
     Reads memory: height, plane_weight.
     Writes memory: separation.
@@ -119,9 +129,51 @@ def _separations(points, num_points, lanes, balls, num_planes, epsilon1, row, me
         for k in range(found):
             total += memory.plane_weight[k]
             mean += memory.plane_weight[k] * memory.height[k]
+        if num_points <= BLOCK and num_planes <= BLOCK:
+            _keep_weighed(row * BLOCK + f, found, memory)
         memory.separation[row, f] = mean / total
         least = min(least, mean / total)
     return least
+
+
+@kernel
+def _keep_weighed(number, found, memory):
+    """Keep what ``weigh`` found at a point.
+
+    Reads memory: height, near, plane_weight.
+    Writes memory: found, kept, kept_near.
+    """
+    at = number * BLOCK
+    memory.found[number] = found
+    height, weight, near = (
+        memory.kept[0, at : at + BLOCK],
+        memory.kept[1, at : at + BLOCK],
+        memory.kept_near[at : at + BLOCK],
+    )
+    for k in range(found):
+        height[k] = memory.height[k]
+        weight[k] = memory.plane_weight[k]
+        near[k] = memory.near[k]
+
+
+@kernel
+def _recall_weighed(number, memory):
+    """Put back what was kept of a point; return how many planes count.
+
+    Reads memory: found, kept, kept_near.
+    Writes memory: height, near, plane_weight.
+    """
+    at, found = number * BLOCK, memory.found[number]
+    height, weight, near = (
+        memory.kept[0, at : at + BLOCK],
+        memory.kept[1, at : at + BLOCK],
+        memory.kept_near[at : at + BLOCK],
+    )
+    for k in range(found):
+        memory.height[k] = height[k]
+        memory.plane_weight[k] = weight[k]
+        memory.near[k] = near[k]
+    return found
 
 
 @kernel
@@ -183,7 +235,10 @@ def _add_points(points, planes, least, total, twist, parameters, memory, wrench,
     for f in range(num):
         memory.weight[side, f] /= total
         floor = LEAST + (memory.separation[side, f] - least) / parameters[EPSILON2]
-        found = _weigh_at(own, f, lanes, balls, num_planes, parameters[EPSILON1], floor, memory)
+        if floor < 0.0 and num <= BLOCK and num_planes <= BLOCK:
+            found = _recall_weighed(side * BLOCK + f, memory)
+        else:
+            found = _weigh_at(own, f, lanes, balls, num_planes, parameters[EPSILON1], floor, memory)
         derive = jacobian.shape[0] > 0
         _add_point(own, lanes, found, side, f, twist, parameters, derive, memory, wrench, jacobian)
 
@@ -246,6 +301,10 @@ def press_pair(
     jacobian[:] = 0.0
     _place(planes_a, balls_a, counts_a[0], R_BA, p_BA, memory)
     placed, balls, epsilon1 = memory.planes, memory.balls, parameters[EPSILON1]
+    if jacobian.shape[0] == 0 and counts_b[0] == 1 and counts_b[1] == 0:
+        return press_on_plane(placed, counts_a[1], 1, planes_b, twist, parameters, memory, wrench)
+    if jacobian.shape[0] == 0 and counts_a[0] == 1 and counts_a[1] == 0:
+        return press_on_plane(planes_b, counts_b[1], 0, placed, twist, parameters, memory, wrench)
     fill_lanes(placed, counts_a[0], memory.lanes_a)
     fill_lanes(planes_b, counts_b[0], memory.lanes_b)
     least = min(

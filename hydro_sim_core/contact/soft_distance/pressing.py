@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.soft_distance.weighing import BLOCK, LEAST, exponential
+from hydro_sim_core.contact.soft_distance.weighing import BLOCK, LEAST, exponential, in_lanes
 
 #: Entries of a pair's parameters, in the order of ``SoftContactModel``.
 STIFFNESS, MU, DISSIPATION_VELOCITY, STICTION_VELOCITY, EPSILON1, EPSILON2, EPSILON3, BLEND = range(8)
@@ -20,7 +20,7 @@ _L1, _L2, _L3, _L4, _L5, _L6, _L7, _L8, _L9, _L10, _L11, _L12, _L13, _L14, _L15 
 )
 
 
-@kernel
+@kernel(inline=True)
 def softplus_and_slope(x):
     """``log(1 + exp(x))`` and its derivative, without a branch."""
     below = -abs(x)
@@ -37,7 +37,7 @@ def softplus_and_slope(x):
     return (x if x > 0.0 else 0.0) + tail, (slope if x > 0.0 else e * slope)
 
 
-@kernel
+@kernel(inline=True)
 def damping_and_slope(x, blend):
     """``force.damping_factor`` and its derivative, without a branch."""
     y, z = x + blend, 2.0 + blend - x
@@ -61,10 +61,10 @@ def press(lanes, found, x, y, z, a, b, c, parameters, derive, memory):
     Writes memory: speed, sums.
     """
     sums, weight, near, speed = memory.sums, memory.plane_weight, memory.near, memory.speed
-    for k in range(found):
+    for k in range(in_lanes(found)):
         i = near[k] + 3 * BLOCK
         speed[k] = a * lanes[i] + b * lanes[i + BLOCK] + c * lanes[i + 2 * BLOCK]
-    _push(found, a * a + b * b + c * c, parameters, memory)
+    _push(in_lanes(found), a * a + b * b + c * c, parameters, memory)
     sums[:] = 0.0
     f0 = f1 = f2 = rub = total = 0.0
     for k in range(found):
@@ -84,8 +84,8 @@ def press(lanes, found, x, y, z, a, b, c, parameters, derive, memory):
 
 
 @kernel
-def _push(found, square, parameters, memory):
-    """Weighted force along the normal, N, and weighted friction a unit of velocity, N s/m, of planes that count.
+def _push(count, square, parameters, memory):
+    """Weighted force along the normal, N, and weighted friction a unit of velocity, N s/m, of a number of planes.
 
     A plane's force ``l_n n - mu l_n v_t / s`` with ``v_t = v - v_n n`` is ``l_n (1 + mu v_n / s) n - (mu l_n / s) v``.
     No branch is in the loop, so that it takes several planes at once.
@@ -103,10 +103,10 @@ def _push(found, square, parameters, memory):
     mu, least, blend = parameters[MU], parameters[STICTION_VELOCITY] ** 2, parameters[BLEND]
     stiffness, scale = parameters[STIFFNESS] * parameters[EPSILON3], -1.0 / parameters[EPSILON3]
     pace = 1.0 / parameters[DISSIPATION_VELOCITY]
-    for k in range(found):
+    for k in range(count):
         normal, _ = softplus_and_slope(height[k] * scale)
         push[k] = weight[k] * stiffness * normal
-    for k in range(found):
+    for k in range(count):
         v_n = speed[k]
         damping, _ = damping_and_slope(v_n * pace, blend)
         slip = square - v_n * v_n

@@ -17,6 +17,9 @@ from hydro_sim_core.compilation import kernel
 
 #: Planes of a block; the last one of a cloud may have fewer.
 BLOCK = 32
+#: Planes that count are filled up to a multiple of this with such of no weight, so that loops that take several at once
+#: have no rest to take one by one: as many as the widest processors take.
+LANES = 8
 #: Exponent below which a weight is no more than round-off.
 LEAST = -40.0
 #: Where planes lie that fill up a block, m; its square is finite.
@@ -61,7 +64,7 @@ def balls_of_blocks(planes: NDArray[np.float64], count: int) -> NDArray[np.float
     return balls
 
 
-@kernel
+@kernel(inline=True)
 def exponential(x):
     """``exp(x)`` for x in [-40, 0] within 2e-14 of itself."""
     y = x * 0.015625
@@ -76,6 +79,12 @@ def exponential(x):
     e *= e
     e *= e
     return e * e
+
+
+@kernel(inline=True)
+def in_lanes(count):
+    """A number of planes, filled up to whole lanes."""
+    return (count + LANES - 1) // LANES * LANES
 
 
 @kernel
@@ -110,7 +119,7 @@ def weigh(lanes, balls, count, x, y, z, epsilon1, floor, memory):
             heights and weights.
 
     Returns:
-        How many planes count.
+        How many planes count. They are followed by planes of no weight up to whole lanes, see ``in_lanes``.
 
     Reads memory: gap, plane_weight.
     Writes memory: gap, height, near, plane_weight.
@@ -167,6 +176,11 @@ def _keep(least, found, scale, floor, memory):
             exponent = (least - weight[block + i]) * scale
             weight[kept], height[kept], near[kept] = exponent, height[block + i], start + i
             kept += 1 if exponent > floor else 0
-    for k in range(kept):
+    whole = in_lanes(kept)
+    for k in range(kept, whole):
+        weight[k], height[k], near[k] = 0.0, 0.0, 0
+    for k in range(whole):
         weight[k] = exponential(weight[k])
+    for k in range(kept, whole):
+        weight[k] = 0.0
     return kept
