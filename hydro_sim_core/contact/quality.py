@@ -24,6 +24,8 @@ IntArray = NDArray[np.int64]
 
 #: Estimated relative force error above which a patch counts as under-resolved.
 MAX_FORCE_ERROR = 0.1
+#: Share by which a patch may resist a tilt too little before it counts as of too few faces for its moment.
+MAX_MOMENT_ERROR = 0.1
 #: Share of the force lost to rejected faces above which a patch counts as deep.
 DEEP_SHARE = 0.01
 #: Missing force on both sides of an edge, as a multiple of its length, its distances to the centroids of its two cells,
@@ -69,6 +71,11 @@ class PatchQuality:
     def is_resolved(self) -> bool:
         """Whether the estimated error is at most ``MAX_FORCE_ERROR``."""
         return self.force_error <= MAX_FORCE_ERROR
+
+    @property
+    def resists_tilts(self) -> bool:
+        """Whether the error of its moment is at most ``MAX_MOMENT_ERROR``."""
+        return self.moment_error <= MAX_MOMENT_ERROR
 
     @property
     def is_deep(self) -> bool:

@@ -18,8 +18,10 @@ import numpy as np
 
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments.flat_box import FlatBox, tilt_of
+from hydro_sim_core.experiments.flat_disc import FlatDisc
 from hydro_sim_core.experiments.report import Comparison, ExperimentReport
 from hydro_sim_core.experiments.verdicts import with_verdicts
+from hydro_sim_core.simulation import World
 
 SOURCE = (
     "Winkler's elastic foundation; Drake 1.51.1 in the same scene, with all of its contact approximations"
@@ -29,6 +31,8 @@ MODULI = {1e6: 4e-3, 1e7: 4e-4, 1e8: 4e-5, 1e9: 4e-6, 1e10: 4e-7}
 #: Where the centre of mass is, m. Others at one modulus, the last two beyond the middle third, each with its bound over
 #: that of the modulus: what presses less wide sinks in deeper.
 OFF, OTHER_OFF = 0.01, {0.005: 1.0, 0.02: 1.0, 0.04: 3.8, 0.06: 19.0}
+#: The same of the disc.
+DISC_SHARE = 1.0
 #: Tilt that Drake gives at 1 MPa, rad, and bound on ours with its steps; the box still rocks by that.
 DRAKES_TILT, PARITY_BOUND = 2.5193e-4, 1.9e-3
 TIME_STEP, STEPS = 1e-3, 3000
@@ -53,6 +57,12 @@ def run(moduli: Sequence[float] = tuple(MODULI)) -> ExperimentReport:
         comparisons.append(
             Comparison(name, "rad", box.tilt, _rest(box), share * MODULI[stiffest], "relative")
         )
+    disc = FlatDisc(stiffest, OFF)
+    name = f"tilt of a disc, {stiffest:g} Pa, 10 mm off"
+    bound = DISC_SHARE * MODULI[stiffest]
+    comparisons.append(
+        Comparison(name, "rad", disc.tilt, _tilt_at_rest(disc.world(TIME_STEP)), bound, "relative")
+    )
     drakes = _rest(FlatBox(1e6, OFF), parity="drake")
     name = "tilt, 1e+06 Pa, faces at their centroids (Drake)"
     comparisons.append(Comparison(name, "rad", DRAKES_TILT, drakes, PARITY_BOUND, "relative"))
@@ -70,7 +80,10 @@ def run(moduli: Sequence[float] = tuple(MODULI)) -> ExperimentReport:
 
 def _rest(box: FlatBox, **solver: str) -> float:
     """Tilt (rad) towards the heavy side when the box has come to rest."""
-    world = box.world(solver, TIME_STEP, friction=0.5)
+    return _tilt_at_rest(box.world(solver, TIME_STEP, friction=0.5))
+
+
+def _tilt_at_rest(world: World) -> float:
     world.step(STEPS)
     return -tilt_of(world)
 

@@ -109,7 +109,7 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
         tetrahedra: (M, 4) positively oriented; at most two share a face.
         pressure: (N,) Pa.
     """
-    neighbors = _neighbors(tetrahedron_faces(tetrahedra), 4)
+    neighbors = neighbors_of(tetrahedron_faces(tetrahedra), 4)
     on_boundary = _boundary_vertices(tetrahedra, neighbors)
     shell = _shell(vertices, tetrahedra, pressure, neighbors)
     shell_boxes, shell_links = _tree_of(*shell)
@@ -124,7 +124,7 @@ def volume_adjacency(vertices: FloatArray, tetrahedra: IntArray, pressure: Float
     inner[on_boundary] = False
     elements, points = _pressure_peaks(vertices, tetrahedra, pressure, inner)
     highest = np.argsort(-pressure[tetrahedra].max(axis=1), kind="stable")
-    anchors = _first_of_each(_components(neighbors), highest)
+    anchors = _first_of_each(components_of(neighbors), highest)
     corner = pressure[tetrahedra[anchors]].argmax(axis=1)
     return Adjacency(
         neighbors=neighbors,
@@ -149,9 +149,9 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
     """Adjacency of a rigid surface: its shell is the whole surface, its peaks one triangle per component."""
     edges = triangles[:, [1, 2, 2, 0, 0, 1]].reshape(-1, 2)
     neighbors = np.full((len(triangles), 4), -1)
-    neighbors[:, :3] = _neighbors(edges, 3)
+    neighbors[:, :3] = neighbors_of(edges, 3)
     boxes, links = build_tree(vertices, triangles)
-    first = _first_of_each(_components(neighbors), np.arange(len(triangles)))
+    first = _first_of_each(components_of(neighbors), np.arange(len(triangles)))
     points = vertices[triangles[first]].mean(axis=1)
     is_closed = bool((neighbors[:, :3] >= 0).all())
     return Adjacency(
@@ -173,7 +173,7 @@ def surface_adjacency(vertices: FloatArray, triangles: IntArray) -> Adjacency:
     )
 
 
-def _neighbors(faces: IntArray, per_element: int) -> IntArray:
+def neighbors_of(faces: IntArray, per_element: int) -> IntArray:
     """Element behind each face, -1 for none; face j of element i is row ``per_element i + j``."""
     order, starts, counts = sorted_rows(faces)
     behind = np.full(len(faces), -1)
@@ -327,7 +327,7 @@ def _largest_of_runs(values: FloatArray, starts: IntArray) -> IntArray:
     return positions[np.searchsorted(positions, starts)] - starts
 
 
-def _components(neighbors: IntArray) -> IntArray:
+def components_of(neighbors: IntArray) -> IntArray:
     """Number of the connected component of every element."""
     element, face = np.nonzero(neighbors >= 0)
     other = neighbors[element, face]

@@ -11,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.geometry.adjacency import Adjacency, surface_adjacency, volume_adjacency
+from hydro_sim_core.geometry.flat_sides import has_coarse_flats
 from hydro_sim_core.geometry.simplices import boundary_triangles, enclosed_volume, tetrahedron_volumes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+#: Largest number of elements of a mesh of which all are large: a box with a margin has 44 of them.
+FEW_ELEMENTS = 64
 
 
 class GeometryKind(IntEnum):
@@ -85,6 +90,14 @@ class Geometry:
         if self.is_rigid:
             return math.inf
         return float(np.linalg.norm(self.fields[:, :3], axis=1).max())
+
+    @cached_property
+    def is_coarse(self) -> bool:
+        """Whether faces on it may be as large as the patch.
+
+        They are on a mesh of few elements, on a half space, and on a flat side of large triangles (``flat_sides``).
+        """
+        return len(self.elements) <= FEW_ELEMENTS or has_coarse_flats(self.vertices, self.surface_triangles())
 
     @cached_property
     def adjacency(self) -> Adjacency:

@@ -119,7 +119,7 @@ def share_by_turn(data, f):
 
 @kernel(inline=True)
 def share_of_rise(data, f):
-    """Share of face f that presses in a step, from 0 to 1, the farther it leans from upright (``SURE_RISE``).
+    """Share of face f that presses in a step, from 0 to 1, the farther it leans from ``UPRIGHT`` to ``SURE_RISE``.
 
     A step leaves out faces across which the pressure falls, and would let a face that turns past upright go at once.
     Most lean enough to press whole, and are told without a root.
@@ -131,7 +131,7 @@ def share_of_rise(data, f):
     along2, least = _along_and_across(data, f)
     if least > 0.0 and along2 <= (1.0 / SURE_RISE**2 - 1.0) * (least * least):
         return 1.0
-    return min(max(cosine_of_rise(data, f) / SURE_RISE, 0.0), 1.0)
+    return min(max((cosine_of_rise(data, f) - UPRIGHT) / (SURE_RISE - UPRIGHT), 0.0), 1.0)
 
 
 @kernel(inline=True)

@@ -258,6 +258,17 @@ def _move_weights(parameters, memory, wrench, jacobian):
 
 
 @kernel
+def _clear(memory, wrench, jacobian):
+    """Begin all sums of a pair.
+
+    Writes memory: products.
+    """
+    wrench[:] = 0.0
+    jacobian[:] = 0.0
+    memory.products[:] = 0.0
+
+
+@kernel
 def press_pair(
     planes_a,
     planes_b,
@@ -295,10 +306,9 @@ def press_pair(
         The separation: least of all soft distances, m.
 
     Reads memory: balls, lanes_a, lanes_b, planes.
-    Writes memory: lanes_a, lanes_b, products.
+    Writes memory: lanes_a, lanes_b.
     """
-    wrench[:] = 0.0
-    jacobian[:] = 0.0
+    _clear(memory, wrench, jacobian)
     _place(planes_a, balls_a, counts_a[0], R_BA, p_BA, memory)
     placed, balls, epsilon1 = memory.planes, memory.balls, parameters[EPSILON1]
     if jacobian.shape[0] == 0 and counts_b[0] == 1 and counts_b[1] == 0:
@@ -312,7 +322,6 @@ def press_pair(
         _separations(placed, counts_a[1], memory.lanes_b, balls_b, counts_b[0], epsilon1, 1, memory),
     )
     total = _weigh_points(counts_b[1], counts_a[1], least, parameters[EPSILON2], memory)
-    memory.products[:] = 0.0
     of_b, of_a = (planes_b, 0, counts_b[1]), (placed, 1, counts_a[1])
     on_a, on_b = (memory.lanes_a, balls, counts_a[0]), (memory.lanes_b, balls_b, counts_b[0])
     _add_points(of_b, on_a, least, total, twist, parameters, memory, wrench, jacobian)

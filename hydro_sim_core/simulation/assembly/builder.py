@@ -168,6 +168,8 @@ def _model(
         forest=find_forest(assembly.tree),
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
+        # In Drake's step, which keeps bounds, all faces press at their centroids.
+        pair_coarse=frozen(coarse_pairs(colliders, pairs) & (not options.keeps_bounds), np.bool_),
         points=points,
         compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),
@@ -294,7 +296,6 @@ def _pair_properties(
         "pair_flat": frozen(flats_of_pairs(colliders, pairs)),
         "pair_mass": frozen(masses_of_pairs(colliders, pairs, masses)),
         "pair_rate": frozen(rates_of_pairs(colliders, pairs, masses)),
-        "pair_coarse": frozen(coarse_pairs(colliders, pairs), np.bool_),
         "pair_friction": frozen(friction_of_pairs(colliders, pairs)),
         "pair_dissipation": frozen(nothing if is_linear else dissipation_of_pairs(colliders, pairs)),
         "pair_relaxation": frozen(relaxation_of_pairs(colliders, pairs) if is_linear else nothing),

@@ -21,8 +21,6 @@ Indices = NDArray[np.int64]
 #: Rigid group: ``("body", index)``, ``("base", index)`` of a robot, or that of static shapes.
 Group = tuple[str, int]
 
-#: Largest number of elements of a compliant body with large faces: a box with a margin has 44 of them.
-FEW_ELEMENTS = 64
 #: Share of half the smallest extent of a compliant body that may newly overlap in a step.
 SHARE_OF_DEPTH = 0.25
 #: Share of the margins that bodies may move in a step; they also accelerate.
@@ -244,12 +242,12 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
 def coarse_pairs(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bool_]:
     """Whether pairs (P,) may have faces so large that they press at more than one point.
 
-    All rigid ones: bodies come to rest on their stiff skins by nothing less. Compliant ones where both sides have so
-    few elements that faces are as large as the patch, as boxes have.
+    All rigid ones: bodies come to rest on their stiff skins by nothing less. Compliant ones where both sides are
+    coarse: a face is no larger than either of its elements.
     """
     rigid = np.array([c.geometry.is_rigid for c in colliders], dtype=bool)
-    most = np.maximum(*_of_pairs(np.array([len(c.geometry.elements) for c in colliders], dtype=int), pairs))
-    return rigid[pairs].all(axis=1) | (most <= FEW_ELEMENTS)
+    coarse = np.array([c.geometry.is_coarse for c in colliders], dtype=bool)
+    return rigid[pairs].all(axis=1) | coarse[pairs].all(axis=1)
 
 
 def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:

@@ -20,6 +20,8 @@ from hydro_sim_core.solvers.lu import factorise_complex_lu, factorise_lu, solve_
 
 #: Absolute error of a velocity that is always allowed, m/s or rad/s per unit of accuracy.
 ABSOLUTE_SHARE = 1e-2
+#: Share of the largest rate so far that still counts after another step.
+PACE_LEFT = 0.7
 #: Smallest integration step as a share of the time step, and most that are tried in one; beyond, integration fails.
 LEAST_SHARE, MOST_STEPS = 1e-9, 100_000
 #: Numbers in ``Radau.counts``: integration steps, and evaluations of the derivative, but not for Jacobians.
@@ -66,11 +68,12 @@ def integrate(machine, radau, dt):
         faces; ``UNCONVERGED`` if the accuracy cannot be reached.
 
     Reads radau: counts, f, progress, y; machine.state: substep.
-    Writes radau: counts, f, progress, y; machine.state: substep.
+    Writes radau: counts, f, pace, progress, y; machine.state: substep.
     """
     y, progress, tried = radau.y, radau.progress, 0
     y[:] = 0.0
     progress[:] = 0.0
+    radau.pace[:] = 0.0
     progress[_IS_CURRENT] = 1.0
     if not _evaluate(machine, radau, dt, y, radau.f):
         return NO_ROOM
@@ -131,17 +134,20 @@ def _is_finite(x):
 
 
 @kernel
-def _set_scale(machine, radau, dt):
-    """Write the error that is allowed of every number, at the present change and at that of the last stage.
+def _set_scale(machine, radau, dt, h):
+    """Write the error that is allowed of every number in a step of length ``h`` (s).
 
-    Reads radau: Z, accuracy, y.
+    It is relative to what changes in such a step, not since the begin of the time step: a body that has fallen for a
+    millimetre may then stop within a micrometre. A number at its turning point changes as fast as it lately did.
+
+    Reads radau: Z, accuracy, f, pace.
     Writes radau: scale.
     """
     accuracy, nq = radau.accuracy[0], machine.state.q.shape[0]
-    for i in range(radau.y.shape[0]):
+    for i in range(radau.f.shape[0]):
         # A velocity that is wrong by its tolerance moves a coordinate by that much in a time step.
         least = ABSOLUTE_SHARE * accuracy * (dt if i < nq else 1.0)
-        radau.scale[i] = least + accuracy * max(abs(radau.y[i]), abs(radau.y[i] + radau.Z[2, i]))
+        radau.scale[i] = least + accuracy * max(h * max(abs(radau.f[i]), radau.pace[i]), abs(radau.Z[2, i]))
 
 
 @kernel
@@ -165,8 +171,8 @@ def _first_step(machine, radau, dt):
     Writes radau: Z, error, trial.
     """
     radau.Z[:] = 0.0
-    _set_scale(machine, radau, dt)
     short = min(1e-6, dt)
+    _set_scale(machine, radau, dt, short)
     for i in range(radau.y.shape[0]):
         radau.error[i] = short * radau.f[i]
     if not _evaluate(machine, radau, dt, radau.error, radau.trial):
@@ -185,8 +191,8 @@ def _try_step(machine, radau, dt, h, is_last):
     Returns the length of the next one over this one; -1 without room for contact faces. ``progress`` tells whether it
     is kept.
 
-    Reads radau: Z, error, f, progress, trial, y.
-    Writes radau: error, f, last, progress, trial, y.
+    Reads radau: Z, error, f, pace, progress, trial, y.
+    Writes radau: error, f, last, pace, progress, trial, y.
     """
     progress = radau.progress
     progress[_IS_KEPT] = 0.0
@@ -199,7 +205,7 @@ def _try_step(machine, radau, dt, h, is_last):
         return -1.0
     if found == 0:
         return 0.5
-    _set_scale(machine, radau, dt)
+    _set_scale(machine, radau, dt, h)
     size = _error(radau, radau.f, h)
     if size > 1.0 and progress[_IS_REPEATED] != 0.0:
         for i in range(radau.y.shape[0]):
@@ -222,6 +228,7 @@ def _try_step(machine, radau, dt, h, is_last):
     progress[_BEFORE], progress[_ERROR], progress[_IS_KEPT] = h, size, 1.0
     progress[_IS_REPEATED] = progress[_IS_CURRENT] = 0.0
     for i in range(radau.y.shape[0]):
+        radau.pace[i] = max(PACE_LEFT * radau.pace[i], abs(radau.f[i]), abs(radau.Z[2, i]) / h)
         radau.y[i] += radau.Z[2, i]
         for stage in range(3):
             radau.last[stage, i] = radau.Z[stage, i]
@@ -326,7 +333,7 @@ def _solve_stages(machine, radau, dt, h):
     if not _factorise(radau, h):
         return 0
     Z[:] = 0.0
-    _set_scale(machine, radau, dt)
+    _set_scale(machine, radau, dt, h)
     _guess(radau, h)
     accuracy = radau.accuracy[0]
     allowed = max(10.0 * _EPSILON / accuracy, min(0.03, math.sqrt(accuracy)))

@@ -21,6 +21,7 @@ class Radau(NamedTuple):
         y: (n,) change since then.
         f: (n,) its rate.
         at: (n,) scratch: state at which the derivative is taken.
+        pace: (n,) how fast each number has lately changed, 1/s of its unit.
         scale: (n,) allowed error.
         error: (n,) estimate of the error.
         trial: (n,) scratch.
@@ -44,6 +45,7 @@ class Radau(NamedTuple):
     y: Float1D
     f: Float1D
     at: Float1D
+    pace: Float1D
     scale: Float1D
     error: Float1D
     trial: Float1D
@@ -71,6 +73,7 @@ def make_radau(size: int, patches: int, accuracy: float, counts: np.ndarray) -> 
         y=np.zeros(vector),
         f=np.zeros(vector),
         at=np.zeros(vector),
+        pace=np.zeros(vector),
         scale=np.zeros(vector),
         error=np.zeros(vector),
         trial=np.zeros(vector),

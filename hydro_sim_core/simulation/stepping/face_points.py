@@ -15,6 +15,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     GRADIENT,
     NORMAL,
     PRESSURE,
+    SURE_RISE,
     UPRIGHT,
     corner_of,
     steepness_of,
@@ -22,8 +23,10 @@ from hydro_sim_core.contact.pressure_field.faces import (
 
 #: Number of points of a face.
 POINTS = 3
-#: Cosine of the angle between normal and gradient below which a face of two rigid bodies leans; of others upright ones.
-ACROSS = 0.9
+#: Cosines of the angle between normal and gradient between which the points of a face move from its centroid to where
+#: they have the moments of its area: of two rigid bodies, and of others. What is below leans.
+ACROSS = (0.8, 0.9)
+UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
 
@@ -35,8 +38,9 @@ def set_points(faces, f, is_rigid, points):
     The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
 
     One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the
-    pressure falls along it to nothing, and parts of it would press and let go. It is that, too, of a face with pressure
-    of both signs, and of one of which a third body has cut something: its polygon is not what presses.
+    pressure falls along it to nothing, and parts of it would press and let go. As a face turns to lean, the three move
+    together, so that no moment jumps. One point is that, too, of a face with pressure of both signs, and of one of
+    which a third body has cut something: its polygon is not what presses.
 
     Args:
         faces: ``FaceBuffer``.
@@ -49,7 +53,8 @@ def set_points(faces, f, is_rigid, points):
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     n = faces.num_vertices[f]
     corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
-    if _leans(faces.data, f, ACROSS if is_rigid else UPRIGHT):
+    apart = _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
+    if apart == 0.0:
         return 1
     size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
     if not size * double_area > 0.0:
@@ -61,9 +66,9 @@ def set_points(faces, f, is_rigid, points):
     if off > CUT * size or not aside > 0.0 or not rest > 0.0:
         return 1
     first, second, third = (
-        math.sqrt(2.0 * rest / aside),
-        math.sqrt(1.5 / aside) * mixed,
-        math.sqrt(1.5 * aside),
+        apart * math.sqrt(2.0 * rest / aside),
+        apart * math.sqrt(1.5 / aside) * mixed,
+        apart * math.sqrt(1.5 * aside),
     )
     for axis in range(3):
         ahead, side = first * e[axis], second * e[axis] + third * h[axis]
@@ -122,12 +127,18 @@ def _moments(faces, f, n, e, h):
 
 
 @kernel(inline=True)
-def _leans(data, f, least):
-    """Whether the cosine of the angle between normal and gradient of face ``f`` is below ``least``."""
+def _apart(data, f, cosines):
+    """How far the points of face ``f`` are from its centroid, as a share of what has the moments of its area.
+
+    It rises from 0 to 1 as the cosine of the angle between normal and gradient does between two ``cosines``.
+    """
     across = data[NORMAL, f] * data[GRADIENT, f]
     across += data[NORMAL + 1, f] * data[GRADIENT + 1, f]
     across += data[NORMAL + 2, f] * data[GRADIENT + 2, f]
-    return abs(across) < least * steepness_of(data, f)
+    steepness, (none, whole) = steepness_of(data, f), cosines
+    if abs(across) >= whole * steepness:
+        return 1.0
+    return max(0.0, (abs(across) / steepness - none) / (whole - none))
 
 
 @kernel

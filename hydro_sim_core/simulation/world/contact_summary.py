@@ -75,6 +75,12 @@ class ContactSummary:
         return tuple(sorted(coarse, key=lambda patch: patch.quality.force_error, reverse=True))
 
     @cached_property
+    def weak_in_tilt(self) -> tuple[ContactPatch, ...]:
+        """Significant patches of enough faces for their force, but not for their moment, the worst first."""
+        weak = (p for p in self._estimated if p.quality.is_resolved and not p.quality.resists_tilts)
+        return tuple(sorted(weak, key=lambda patch: patch.quality.moment_error, reverse=True))
+
+    @cached_property
     def deep(self) -> tuple[ContactPatch, ...]:
         """Patches that lost force because a body is pushed past its medial surface."""
         return tuple(patch for patch in self.patches if patch.quality.is_deep)
@@ -114,6 +120,7 @@ class ContactSummary:
             *map(_deep_warning, self.deep),
             *pressed,
             *map(_coarse_warning, self.under_resolved),
+            *map(_tilt_warning, self.weak_in_tilt),
         )
 
 
@@ -158,4 +165,13 @@ def _coarse_warning(patch: ContactPatch) -> ContactWarning:
         bodies=f"{patch.name_a} on {patch.name_b}",
         problem=coarse_problem(patch.quality.num_faces, patch.quality.force_error),
         mend="mesh them finer (mesh_resolution_hint)",
+    )
+
+
+def _tilt_warning(patch: ContactPatch) -> ContactWarning:
+    weak = 100.0 * patch.quality.moment_error
+    return ContactWarning(
+        bodies=f"{patch.name_a} on {patch.name_b}",
+        problem=f"faces press at their centroids, which resists a tilt by {weak:.0f} % too little",
+        mend="leave out solver.parity if it is given, or mesh them finer (mesh_resolution_hint)",
     )
