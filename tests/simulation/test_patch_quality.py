@@ -137,3 +137,20 @@ def test_estimates_are_made_by_who_looks(monkeypatch: pytest.MonkeyPatch) -> Non
         assert callers == [threading.current_thread()]
     finally:
         runner.stop()
+
+
+def test_centroids_of_few_faces_are_told_where_they_resist_a_tilt_too_little() -> None:
+    """A flat box has four faces: a step of ours gives each its moment, one of Drake's does not."""
+    said = {}
+    for parity in (None, "drake"):
+        brick = free(box("brick", (0.2, 0.15, 0.08), 2.4, modulus=1e7), (0, 0, 0.03999))
+        world = make_world(brick, environment=[GROUND], solver={"parity": parity} if parity else None)
+        world.step(100)
+        (patch,) = world.contacts
+        said[parity] = patch.quality.moment_error, [str(w) for w in world.contact_summary().warnings]
+    assert said[None] == (0.0, [])
+    error, (warning,) = said["drake"]
+    # A third of the second moment of a rectangle lies within the four triangles around its middle.
+    assert error == pytest.approx(1.0 / 3.0, rel=0.01)
+    assert "resists a tilt by 33 % too little" in warning
+    assert "leave out solver.parity" in warning
