@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -71,13 +72,21 @@ def _triangles(*corners: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.column_stack(corners)
 
 
-def make_world(coin: Geometry, time_step: float) -> World:
-    """Make a world with a free coin that lies on rigid ground."""
+def make_world(coin: Geometry, time_step: float, at_centroids: bool = True) -> World:
+    """Make a world with a free coin that lies on rigid ground.
+
+    Args:
+        coin: Mesh of the coin.
+        time_step: Time step, s.
+        at_centroids: Whether faces press and rub at their centroids, as in the paper and in Drake; else large ones do
+            at three points.
+    """
+    parity = {"parity": "drake"} if at_centroids else {}
     scene = SceneBuilder(
         "sliding_disk",
         time_step=time_step,
         gravity=(0.0, 0.0, -GRAVITY),
-        solver={"model": "lagged", "stiction_speed": STICTION_SPEED},
+        solver={"model": "lagged", "stiction_speed": STICTION_SPEED, **parity},
         contact={"modulus": MODULUS, "margin": MARGIN, "friction": FRICTION},
     )
     scene.add_ground()
@@ -100,19 +109,45 @@ def stationary_ratio_of_disc() -> float:
     within the disc.
     """
 
-    def ray(angle: float, ratio: float) -> float:
-        return -ratio * math.sin(angle) + math.sqrt(1.0 - (ratio * math.cos(angle)) ** 2)
-
     def growth(ratio: float) -> float:
-        def integrand(angle: float) -> float:
-            s = ray(angle, ratio)
-            force = -math.sin(angle) * s**2 / 2.0
-            torque = s**3 / 3.0 + ratio * math.sin(angle) * s**2 / 2.0
-            return (2.0 * ratio * torque - force) / math.pi
-
-        return quad(integrand, 0.0, 2.0 * math.pi, epsabs=1e-12)[0]
+        force, torque = friction_of_disc(ratio)
+        return 2.0 * ratio * torque - force
 
     return float(brentq(growth, 0.1, 0.95, xtol=1e-12))
+
+
+def friction_of_disc(ratio: float) -> tuple[float, float]:
+    """Force, over that of pure sliding, and torque, over it and the radius, of a disc whose v / (w R) is below 1."""
+
+    def integral(integrand: Callable[[float, float], float]) -> float:
+        def of_ray(angle: float) -> float:
+            ray = -ratio * math.sin(angle) + math.sqrt(1.0 - (ratio * math.cos(angle)) ** 2)
+            return integrand(angle, ray)
+
+        return float(quad(of_ray, 0.0, 2.0 * math.pi, epsabs=1e-12)[0]) / math.pi
+
+    force = integral(lambda angle, s: -math.sin(angle) * s**2 / 2.0)
+    return force, integral(lambda angle, s: s**3 / 3.0 + ratio * math.sin(angle) * s**2 / 2.0)
+
+
+def largest_friction_error(points: Array, areas: Array) -> float:
+    """Largest error of friction that acts at points, of all ratios from 0 to 0.95.
+
+    Force and torque count as shares of those of pure sliding and pure turning.
+
+    Args:
+        points: (P, 2) points in units of the disc's radius.
+        areas: (P,) area that each stands for, in any unit.
+    """
+    turned = np.exp(1j * ORIENTATIONS)[:, None] * (points[:, 0] + 1j * points[:, 1])
+    x, y, share = turned.real, turned.imag, areas / areas.sum()
+    errors = []
+    for ratio in np.linspace(0.0, 0.95, 39):
+        u, w = ratio - y, x
+        force, torque = (np.array([u, x * w - y * u]) / np.hypot(u, w)).mean(axis=1) @ share
+        of_disc = friction_of_disc(float(ratio))
+        errors.append(math.hypot(force - of_disc[0], 1.5 * (torque - of_disc[1])))
+    return max(errors)
 
 
 def stationary_ratio_of_faces(centroids: Array, areas: Array) -> float:
@@ -168,8 +203,23 @@ def ratio_on_the_way(centroids: Array, areas: Array, start: float, share: float)
 
 def bottom_faces(coin: Geometry) -> tuple[Array, Array]:
     """Centroids (F, 2) and areas (F,) of a coin's faces on the ground, in units of its radius."""
-    corners = coin.vertices[coin.surface_triangles()]
+    corners = _bottom_triangles(coin)
+    return corners.mean(axis=1), _areas(corners)
+
+
+def bottom_points(coin: Geometry) -> tuple[Array, Array]:
+    """The three points (3 F, 2) of each of these faces, halfway to its corners, and the area (3 F,) of each."""
+    corners = _bottom_triangles(coin)
+    points = 0.5 * (corners + corners.mean(axis=1, keepdims=True))
+    return points.reshape(-1, 2), np.repeat(_areas(corners) / 3.0, 3)
+
+
+def _bottom_triangles(coin: Geometry) -> Array:
+    corners: Array = coin.vertices[coin.surface_triangles()]
     corners = corners[np.all(corners[:, :, 2] <= 0.999 * coin.vertices[:, 2].min(), axis=1), :, :2]
-    corners /= np.linalg.norm(corners, axis=2).max()
+    return corners / np.linalg.norm(corners, axis=2).max()
+
+
+def _areas(corners: Array) -> Array:
     (ax, ay), (bx, by) = (corners[:, 1] - corners[:, 0]).T, (corners[:, 2] - corners[:, 0]).T
-    return corners.mean(axis=1), 0.5 * np.abs(ax * by - ay * bx)
+    return np.asarray(0.5 * np.abs(ax * by - ay * bx))

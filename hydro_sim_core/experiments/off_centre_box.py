@@ -2,11 +2,13 @@
 
 A flat box touches the ground with few faces, four of them on its underside. If each acts at its centroid, the moment of
 the pressure within faces is lost, and the box tilts half as far again: in Drake, too, which ``solver.parity`` repeats.
-Three points a face have the moments of the pressure exactly. What is left is the rim: the sides of the box reach as
-deep into the ground as it sinks in, and their force is missing. It falls with the depth, to 3e-7 at 10 GPa.
+Three points a face have the moments of the pressure exactly. What is left is the rim, which Winkler's foundation has
+not: the sides of the box reach as deep into the ground as it sinks in. Half of the deviation is theirs in the energy,
+and half that a step lets upright faces press with nothing. It falls with the depth, to 3e-7 at 10 GPa.
 
 With the centre of mass beyond the middle third one edge is lifted, and only a part of the underside presses: faces end
-where the pressure is zero.
+where the pressure is zero. The narrower it is, the deeper it sinks in, and the more the rim is: 3e-6 at 60 mm. The end
+of a disc is a fan of wedges as long as its radius, so that its faces are as large as the patch, whatever its edges.
 """
 
 from __future__ import annotations

@@ -25,8 +25,9 @@ def report():
 @pytest.mark.long
 def test_the_quick_form_agrees_with_the_paper(report, tmp_path):
     assert_quick_form_agrees("sliding_disk", tmp_path, report)
-    # A disc, 152 faces, two starts, the farthest of them, the same two at 1 ms, one of them on its way, two orders.
-    assert len(report.comparisons) == 10
+    # A disc, 152 faces, two starts, the farthest of them, three of points, the same two starts at 1 ms, one of them on
+    # its way, two orders.
+    assert len(report.comparisons) == 13
     for what, order in (("time step", 1.0), ("cell size", 2.0)):
         size, error = report.series[what], report.series[f"error over {what}"]
         slopes = np.diff(np.log(error)) / np.diff(np.log(size))
