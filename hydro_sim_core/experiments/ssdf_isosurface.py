@@ -189,7 +189,7 @@ def _square() -> tuple[list[Comparison], dict[str, list[float]]]:
         ),
         Comparison("square, hot: order in 1 / e", "", 1.0, order, _HOT_ORDER_BOUND, "absolute"),
     ]
-    return rows, series | {"hot square": hot}
+    return rows, series | {"hot square, beyond the root of e": [radius - 1.0 for radius in hot]}
 
 
 def hole_temperature() -> float:
