@@ -16,15 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.poses import as_pose
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.manipulation.checks import number_within
 from hydro_sim_core.rotations import twist_between
 
 Array = NDArray[np.float64]
 
 #: Ways shorter than this, m and rad, are none.
 NO_WAY = 1e-12
-#: Share of a speed limit that does not matter.
+#: Share of a limit that does not matter.
 ROUNDING = 1e-9
+#: Largest number that a limit or a way may be, and one over the least limit: products of a few larger ones leave the
+#: range of floating-point numbers.
+LARGEST = 1e30
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,10 @@ class MotionLimits:
         angular_speed: rad/s.
         angular_acceleration: rad/s^2.
         angular_jerk: rad/s^3.
-        braking: Share of the accelerations with which it slows down, as for what lies loosely on it.
+        braking: Share of the accelerations with which it slows down, at most 1, as for what lies loosely on it.
 
     Raises:
-        InputError: One is not a positive number.
+        InputError: One is not a positive number, or more than it may be.
     """
 
     speed: float = 0.25
@@ -54,9 +58,10 @@ class MotionLimits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if not (isinstance(value, (int, float)) and 0.0 < value < math.inf):
-                raise InputError("MotionLimits", field.name, f"is {value}", "give a number above 0")
+            least, most = 1.0 / LARGEST, 1.0 if field.name == "braking" else LARGEST
+            mend = f"give a number above 0, from {least:g} to {most:g}"
+            value = number_within("MotionLimits", field.name, getattr(self, field.name), least, most, mend)
+            object.__setattr__(self, field.name, value)
 
 
 class CartesianMotion:
@@ -71,15 +76,27 @@ class CartesianMotion:
         times: Time at which it is at each pose, s.
 
     Raises:
-        InputError: There are less than two poses, or one is none.
+        InputError: There are less than two poses, one is none, or limits are too far apart for a motion to one.
     """
 
     def __init__(self, X_WF: Sequence[ArrayLike], limits: MotionLimits | None = None) -> None:
-        if len(X_WF) < 2:
-            raise InputError("CartesianMotion", "X_WF", f"holds {len(X_WF)} poses", "give two or more")
+        try:
+            count = len(X_WF)
+        except TypeError:
+            raise InputError(
+                "CartesianMotion", "X_WF", f"is {excerpt(X_WF)}", "give two or more poses"
+            ) from None
+        if count < 2:
+            raise InputError("CartesianMotion", "X_WF", f"holds {count} poses", "give two or more")
         poses = [as_pose(X, "CartesianMotion", f"X_WF[{i}]") for i, X in enumerate(X_WF)]
         limits = limits or MotionLimits()
-        self._legs = [_Leg(begin, end, limits) for begin, end in pairwise(poses)]
+        self._legs: list[_Leg] = []
+        for i, (begin, end) in enumerate(pairwise(poses), 1):
+            try:
+                self._legs.append(_Leg(begin, end, limits))
+            except InputError as error:
+                problem = f"cannot be reached from X_WF[{i - 1}]: {error.problem}"
+                raise InputError("CartesianMotion", f"X_WF[{i}]", problem, error.mend) from None
         self.times = [0.0, *np.cumsum([leg.duration for leg in self._legs]).tolist()]
         self.duration: float = self.times[-1]
 
@@ -92,8 +109,12 @@ class CartesianMotion:
         Returns:
             ``X_WF`` (4, 4); angular velocity and velocity of the tool's origin ``V_WF`` (6,), rad/s and m/s; and their
             rates ``A_WF`` (6,), world axes.
+
+        Raises:
+            InputError: The time is no number.
         """
-        within = min(max(time, 0.0), self.duration)
+        asked = number_within("CartesianMotion.at", "time", time, -math.inf, math.inf, "give seconds")
+        within = min(max(asked, 0.0), self.duration)
         i = min(int(np.searchsorted(self.times, within, side="right")) - 1, len(self._legs) - 1)
         return self._legs[i].at(within - self.times[i])
 
@@ -105,6 +126,9 @@ class _Leg:
         self._start = X_WA
         # Rotation vector (rad, world axes) and shift (m) of the whole way.
         self._way = twist_between(X_WA, X_WB, 1.0)
+        if (farthest := float(np.abs(self._way[3:]).max())) > LARGEST:
+            problem, mend = f"{farthest:g} m are between", f"give at most {LARGEST:g} m"
+            raise InputError("CartesianMotion", "X_WF", problem, mend)
         turn, shift = (float(np.linalg.norm(part)) for part in (self._way[:3], self._way[3:]))
         self._profile: Profile | None = None
         self.duration = 0.0
@@ -166,21 +190,42 @@ def fastest_share(speed: float, acceleration: float, jerk: float, braking: float
     """The time-optimal motion from 0 to 1, from rest to rest, within limits of its derivatives (1/s, 1/s^2, 1/s^3).
 
     It slows down with at most the share ``braking`` of the acceleration.
+
+    Raises:
+        InputError: The limits are too far apart for its numbers.
     """
-    from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
+    from ruckig import RuckigError
+
+    # Where the top speed or acceleration is reached for an instant only, rounding may leave the library without a
+    # solution. It compares with absolute numbers, so a unit of time near the duration helps; else a little less jerk.
+    unit = _power_of_two(max(1.0 / speed, acceleration**-0.5, jerk ** (-1.0 / 3.0)))
+    for second, share in ((1.0, 1.0), (unit, 1.0), (unit, 1.0 - ROUNDING)):
+        limits = (second * speed, second * second * acceleration, share * second * second * second * jerk)
+        try:
+            return _fastest(*limits, braking, second)
+        except RuckigError:
+            continue
+    problem = f"no motion of {speed:g} 1/s, {acceleration:g} 1/s^2 and {jerk:g} 1/s^3 is found"
+    raise InputError("fastest_share", "limits", problem, "give limits that are less far apart")
+
+
+def _fastest(speed: float, acceleration: float, jerk: float, braking: float, second: float) -> Profile:
+    """``fastest_share`` of limits in another unit of time, of so many seconds."""
+    from ruckig import InputParameter, Ruckig, Trajectory
 
     asked, found = InputParameter(1), Trajectory(1)
     asked.current_position, asked.target_position = [0.0], [1.0]
     asked.min_acceleration = [-braking * acceleration]
     asked.max_velocity, asked.max_acceleration, asked.max_jerk = [speed], [acceleration], [jerk]
-    try:
-        Ruckig(1).calculate(asked, found)
-    except RuckigError:
-        # Where the top speed is reached for an instant only, rounding may leave it without a solution.
-        asked.max_velocity = [speed * (1.0 - ROUNDING)]
-        Ruckig(1).calculate(asked, found)
+    Ruckig(1).calculate(asked, found)
     ((phases,),) = found.profiles
     begin = np.concatenate([[0.0], np.cumsum(phases.t)[:-1]])
     # Beyond the last phase there are the values at the end.
-    course = [np.array(values)[: len(begin)] for values in (phases.p, phases.v, phases.a, phases.j)]
-    return Profile(float(found.duration), begin, *course)
+    course = (np.array(values)[: len(begin)] for values in (phases.p, phases.v, phases.a, phases.j))
+    rates = (values / second**order for order, values in enumerate(course))
+    return Profile(second * float(found.duration), second * begin, *rates)
+
+
+def _power_of_two(number: float) -> float:
+    """The one next to a number: products with it are exact."""
+    return 2.0 ** round(math.log2(number))

@@ -36,6 +36,48 @@ def test_a_way_at_whose_middle_the_top_speed_is_just_reached() -> None:
     assert profile.at(profile.duration) == pytest.approx((1.0, 0.0, 0.0), abs=1e-9)
 
 
+@pytest.mark.parametrize(("shift", "turn"), [(0.02, 0.0), (0.0, 0.08)])
+def test_ways_that_just_reach_the_top_acceleration_are_found(shift: float, turn: float) -> None:
+    """2 a^3 / j^2 of the default limits, in every direction from everywhere: T = 4 a/j."""
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        X_WA = pose(rng.uniform(-1.0, 1.0, 3), rng.uniform(-1.0, 1.0, 3))
+        X_WB = X_WA.copy()
+        X_WB[i % 3, 3] += shift
+        X_WB[:3, :3] = Rotation.from_rotvec(turn * np.eye(3)[i % 3]).as_matrix() @ X_WA[:3, :3]
+        assert CartesianMotion([X_WA, X_WB]).duration == pytest.approx(0.4, rel=1e-8)
+
+
+numbers = st.one_of(
+    st.floats(-2.0, 2.0).map(lambda power: 10.0**power),
+    st.sampled_from([0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]),
+)
+
+
+@settings(max_examples=150)
+@given(numbers, numbers, st.floats(1.0, 10.0), st.sampled_from([0.25, 1.0]), st.booleans())
+def test_a_limit_that_is_reached_for_an_instant_is_no_obstacle(
+    a: float, j: float, faster: float, braking: float, has_top_speed: bool
+) -> None:
+    """The top acceleration at d = 2 a^3 / j^2, the top speed at d = v (v/a + a/j)."""
+    v = faster * a * a / j
+    way = v * (v / a + a / j) if has_top_speed else 2.0 * a**3 / j**2
+    profile = fastest_share(v / way, a / way, j / way, braking)
+    assert profile.at(profile.duration)[0] == pytest.approx(1.0, abs=1e-9)
+    if braking == 1.0:
+        duration = 2.0 * (v / a + a / j) if has_top_speed else 4.0 * a / j
+        assert profile.duration == pytest.approx(duration, rel=1e-8)
+
+
+def test_limits_without_a_motion_are_one_error_with_its_pose() -> None:
+    limits = MotionLimits(speed=5e-5, acceleration=3e15, jerk=5e22, braking=1e-27)
+    poses = [np.eye(4), np.eye(4), pose((1.0, 0.0, 0.0))]
+    with pytest.raises(
+        InputError, match=r"CartesianMotion: X_WF\[2\]: cannot be reached from X_WF\[1\]: no mo"
+    ):
+        CartesianMotion(poses, limits)
+
+
 vectors = st.tuples(*3 * [st.floats(-1.0, 1.0)])
 
 
@@ -91,6 +133,17 @@ def test_it_rests_at_every_pose_and_beyond_its_ends() -> None:
         ([np.eye(4), np.zeros((4, 4))], {}, r"X_WF\[1\]"),
         ([np.eye(4), np.eye(4)], {"speed": 0.0}, r"MotionLimits: speed: is 0.0; give a number above 0"),
         ([np.eye(4), np.eye(4)], {"jerk": math.nan}, "jerk: is nan"),
+        ([np.eye(4), np.eye(4)], {"jerk": 10**400}, "jerk: is inf"),
+        ([np.eye(4), np.eye(4)], {"speed": True}, "speed: is True; give a number above 0"),
+        ([np.eye(4), np.eye(4)], {"speed": "0.2"}, "speed: is '0.2'; give a number above 0"),
+        ([np.eye(4), np.eye(4)], {"braking": 3.0}, "braking: is 3.0; give a number above 0, from 1e-30 to 1"),
+        ([np.eye(4), np.eye(4)], {"speed": 5e-324}, "speed: is 5e-324; give a number above 0, from 1e-30"),
+        (
+            [np.eye(4), pose((1e308, 0.0, 0.0))],
+            {},
+            r"X_WF\[1\]: cannot be .*: 1e\+308 m are between; give at m",
+        ),
+        (None, {}, "CartesianMotion: X_WF: is None; give two or more poses"),
     ],
 )
 def test_what_cannot_be_is_one_error(poses, limits, told: str) -> None:
@@ -106,3 +159,15 @@ def test_braking_gently_takes_longer_at_the_end_alone() -> None:
     accelerations = [motion.at(time)[2][3] for time in np.linspace(0.0, motion.duration, 2000)]
     assert max(accelerations) == pytest.approx(2.0, rel=1e-9)
     assert min(accelerations) == pytest.approx(-0.5, rel=1e-9)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    limits = MotionLimits(speed=np.float32(0.25), acceleration=np.int64(1), jerk=np.array(10.0))
+    assert limits == MotionLimits(speed=0.25, acceleration=1.0, jerk=10.0)
+
+
+@pytest.mark.parametrize("time", [math.nan, "now", None])
+def test_a_time_that_is_none_is_one_error(time) -> None:
+    motion = CartesianMotion([pose(), pose((0.1, 0.0, 0.0))])
+    with pytest.raises(InputError, match=r"CartesianMotion.at: time: is .*; give seconds"):
+        motion.at(time)
