@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.manipulation.checks import number_within
+from hydro_sim_core.manipulation.checks import LARGEST, number_within
 from hydro_sim_core.rotations import twist_between
 
 Array = NDArray[np.float64]
@@ -26,9 +26,6 @@ Array = NDArray[np.float64]
 NO_WAY = 1e-12
 #: Share of a limit that does not matter.
 ROUNDING = 1e-9
-#: Largest number that a limit or a way may be, and one over the least limit: products of a few larger ones leave the
-#: range of floating-point numbers.
-LARGEST = 1e30
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ import numpy as np
 
 from hydro_sim_core.errors import InputError, excerpt
 
+#: Largest number that is taken: products of a few larger ones leave the range of floating-point numbers.
+LARGEST = 1e30
+
 
 def number_within(
     source: str, element: str, value: Any, least: float, most: float, mend: str, *, above: bool = False

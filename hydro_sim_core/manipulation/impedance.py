@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.contact.poses import as_array, as_pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation.arm import LEVER, Arm
+from hydro_sim_core.manipulation.checks import LARGEST, number_within
 from hydro_sim_core.rotations import twist_between
 from hydro_sim_core.simulation import World
 
@@ -31,7 +32,7 @@ class Impedance:
         posture_stiffness: Stiffness with which a redundant arm keeps its posture without moving the frame, N m/rad.
 
     Raises:
-        InputError: A number is negative or not finite.
+        InputError: A number is negative, not finite or none.
     """
 
     stiffness: ArrayLike = (30.0, 30.0, 30.0, 500.0, 500.0, 500.0)
@@ -39,13 +40,13 @@ class Impedance:
     posture_stiffness: float = 5.0
 
     def __post_init__(self) -> None:
-        stiffness = np.asarray(self.stiffness, dtype=float)
-        if stiffness.shape != (6,):
-            raise InputError("Impedance", "stiffness", f"has shape {stiffness.shape}", "give 6 numbers")
-        for name in ("stiffness", "damping_ratio", "posture_stiffness"):
-            value = np.asarray(getattr(self, name), dtype=float)
-            if not np.all(np.isfinite(value) & (value >= 0.0)):
-                raise InputError("Impedance", name, f"is {value}", "give finite numbers, 0 or more")
+        stiffness = as_array(self.stiffness, (6,), "Impedance", "stiffness")
+        mend = "give finite numbers, 0 or more"
+        if not np.all((stiffness >= 0.0) & (stiffness <= LARGEST)):
+            raise InputError("Impedance", "stiffness", f"is {stiffness}", mend)
+        for name in ("damping_ratio", "posture_stiffness"):
+            value = number_within("Impedance", name, getattr(self, name), 0.0, LARGEST, mend)
+            object.__setattr__(self, name, value)
         object.__setattr__(self, "stiffness", stiffness)
 
 
@@ -60,11 +61,11 @@ class ImpedanceControl:
         world: World with the robot, in whose present state efforts are asked for.
         frame: Name of the link.
         impedance: How it yields.
-        posture: Positions (rad or m) by name to which joints are drawn as far as the frame leaves them free; by default
-            none are, and only their speed is damped.
+        posture: Positions (rad or m) by name to which joints are drawn as far as the frame leaves them free, those that
+            turn without end to the nearest turn; by default none are, and only their speed is damped.
 
     Raises:
-        InputError: There is no such frame or joint, or no joint moves the frame.
+        InputError: There is no such frame or joint, no joint moves the frame, or a position of the posture is none.
     """
 
     def __init__(
@@ -77,7 +78,8 @@ class ImpedanceControl:
         self._world, self._frame = world, frame
         self._how = impedance or Impedance()
         self._arm = Arm("ImpedanceControl", world, frame, None)
-        self._posture = self._arm.goal(posture or {})
+        goal = self._arm.goal({} if posture is None else posture, "posture")
+        self._posture = self._arm.wound_goal(goal, self._arm.present)
 
     def efforts(
         self, X_WF: ArrayLike, V_WF: ArrayLike = (0.0,) * 6, A_WF: ArrayLike = (0.0,) * 6

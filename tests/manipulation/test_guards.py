@@ -37,6 +37,10 @@ def test_only_the_given_direction_counts_with_its_sign() -> None:
         ({"threshold": 1.0, "hold": math.inf}, "hold: is inf"),
         ({"threshold": 1.0, "along": (0, 0, 0)}, "along: is .*; give three numbers, not all 0"),
         ({"threshold": 1.0, "along": (1, 0)}, "along"),
+        ({"threshold": "a"}, "threshold: is 'a'; give a number, 0 or more"),
+        ({"threshold": True}, "threshold: is True"),
+        ({"threshold": 1.0, "along": "z"}, "along: is 'z'; give three numbers, not all 0"),
+        ({"threshold": 1.0, "along": ((1, 0, 0), 1)}, "along"),
     ],
 )
 def test_what_makes_no_guard_is_told(arguments, told: str) -> None:
@@ -44,7 +48,25 @@ def test_what_makes_no_guard_is_told(arguments, told: str) -> None:
         ForceGuard(**arguments)
 
 
-@pytest.mark.parametrize("force", [(math.nan, 0.0, 0.0), (1.0, 2.0), (math.inf, 0.0, 0.0)])
+@pytest.mark.parametrize("force", [(math.nan, 0.0, 0.0), (1.0, 2.0), (math.inf, 0.0, 0.0), "abc", None])
 def test_a_force_that_is_none_is_an_error(force) -> None:
     with pytest.raises(InputError, match=r"ForceGuard: force: .*; give three finite numbers, N"):
         ForceGuard(1.0).update(0.0, force)
+
+
+@pytest.mark.parametrize("time", [math.nan, math.inf, "now", None])
+def test_a_time_that_is_none_is_an_error(time) -> None:
+    guard = ForceGuard(5.0, hold=0.1)
+    with pytest.raises(InputError, match=r"ForceGuard: time: is .*; give seconds"):
+        guard.update(time, (9.0, 0.0, 0.0))
+    assert [guard.update(t, (9.0, 0.0, 0.0)) for t in (0.0, 0.25)] == [False, True]
+
+
+def test_time_goes_back_after_a_reset_alone() -> None:
+    guard = ForceGuard(5.0, hold=0.5)
+    assert not guard.update(1.0, (9.0, 0.0, 0.0))
+    assert not guard.update(1.0, (9.0, 0.0, 0.0))
+    with pytest.raises(InputError, match=r"ForceGuard: time: is 0.5 s, after 1 s; call reset\(\)"):
+        guard.update(0.5, (9.0, 0.0, 0.0))
+    guard.reset()
+    assert [guard.update(t, (9.0, 0.0, 0.0)) for t in (0.0, 0.5)] == [False, True]
