@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.errors import InputError, excerpt, shortened
+from hydro_sim_core.manipulation.checks import LARGEST, number_within
 from hydro_sim_core.rotations import twist_between
 from hydro_sim_core.simulation import World
 
@@ -23,6 +24,10 @@ TOLERANCE = 1e-7
 ATTEMPTS = 20
 #: Weight of the pose beside the distance from the preferred positions, 1/m.
 POSE_WEIGHT = 1e4
+#: The same while an arm moves within itself: with a pose that gives way at first, the way there has no narrow bends.
+SOFT_WEIGHTS = (1e2, 1e3)
+#: How far (rad, m) a frame may seem to move as a joint turns by a whole turn, if it comes back: rounding.
+SAME_PLACE = 1e-9
 #: Largest change of a joint's position in the difference that gives the rate of the Jacobian, rad or m.
 RATE_STEP = 1e-5
 
@@ -47,19 +52,16 @@ class Arm:
 
     def __init__(self, asks: str, world: World, frame: str, joints: Sequence[str] | None) -> None:
         self._asks, self._world, self._frame = asks, world.copy(), frame
+        if frame not in world.frame_names:
+            mend = did_you_mean(str(frame), world.frame_names)
+            raise InputError(asks, f"frame '{shortened(str(frame))}'", "is not in the scene", mend)
         moves = np.abs(self._world.frame_jacobian(frame)).max(axis=0) > 0.0
         own = [
             name
             for name, can_move in zip(world.velocity_names, moves, strict=True)
             if can_move and name in world.joint_names
         ]
-        for name in joints if joints is not None else ():
-            if name not in own:
-                element = f"joint '{shortened(str(name))}'"
-                raise InputError(
-                    self._asks, element, f"does not move '{frame}'", did_you_mean(str(name), own)
-                )
-        self.names = tuple(own if joints is None else joints)
+        self.names = tuple(own) if joints is None else self._checked(joints, own)
         if not self.names:
             raise InputError(
                 self._asks,
@@ -75,6 +77,7 @@ class Arm:
         self.speed_limits = world.joint_velocity_limits()[self._rows]
         self.present = self.positions(world)
         self._at: Array | None = None
+        self._turns = self._find_turns()
 
     def positions(self, world: World) -> Array:
         """Positions of the joints in a world, within their limits, rad or m."""
@@ -85,21 +88,33 @@ class Arm:
         outside = (q < self._lower) | (q > self._upper)
         return [name for name, is_out in zip(self.names, outside, strict=True) if is_out]
 
-    def goal(self, preferred: Mapping[str, float]) -> dict[int, float]:
-        """Preferred positions by the number of the joint."""
-        for name in preferred:
+    def goal(self, preferred: Mapping[str, float], argument: str = "preferred") -> dict[int, float]:
+        """Preferred positions by the number of the joint; ``argument`` is what the user calls them."""
+        mend = "give rad or m by name of joint"
+        if not isinstance(preferred, Mapping):
+            raise InputError(self._asks, argument, f"is {excerpt(preferred)}", mend)
+        goal = {}
+        for name, value in preferred.items():
+            element = f"{argument}['{shortened(str(name))}']"
             if name not in self.names:
-                element = f"preferred['{shortened(str(name))}']"
                 mend = did_you_mean(str(name), self.names)
                 raise InputError(self._asks, element, "is no joint that may move", mend)
-            if not math.isfinite(preferred[name]):
-                raise InputError(
-                    self._asks,
-                    f"preferred['{shortened(name)}']",
-                    "is not finite",
-                    "give rad or m",
-                )
-        return {self.names.index(name): float(value) for name, value in preferred.items()}
+            goal[self.names.index(name)] = number_within(
+                self._asks, element, value, -LARGEST, LARGEST, "give rad or m"
+            )
+        return goal
+
+    def wound(self, q: Array, near: Array) -> Array:
+        """Positions (J,) of the same pose whose joints are within half a turn of others, where whole turns are free."""
+        turns = np.round((q - near) / (2.0 * math.pi))
+        return np.where(self._turns, q - 2.0 * math.pi * turns, q)
+
+    def wound_goal(self, goal: Mapping[int, float], near: Array) -> dict[int, float]:
+        """A goal that is met by the same angles, of the turns that are nearest to positions (J,)."""
+        wanted = near.copy()
+        wanted[list(goal)] = list(goal.values())
+        wanted = self.wound(wanted, near)
+        return {i: float(wanted[i]) for i in goal}
 
     def starts(self) -> list[Array]:
         """Where to start from: the present positions, then others within the limits, the same ones every time."""
@@ -131,12 +146,25 @@ class Arm:
         self._move(q)
         return twist_between(target, self._world.frame_pose(self._frame), 1.0)
 
-    def nearest(self, start: Array, target: Array, goal: Mapping[int, float] | None = None) -> Array:
+    def drawn(self, start: Array, target: Array, goal: Mapping[int, float]) -> Array:
+        """Positions with a pose that the arm gets to from others with it, as it moves within itself to a goal."""
+        q = start
+        for weight in (*SOFT_WEIGHTS, POSE_WEIGHT):
+            q = self.nearest(q, target, goal, weight)
+        return self.nearest(q, target)
+
+    def nearest(
+        self,
+        start: Array,
+        target: Array,
+        goal: Mapping[int, float] | None = None,
+        pose_weight: float = POSE_WEIGHT,
+    ) -> Array:
         """Positions from ``start`` on at which the error is least, and with a goal those among them nearest to it."""
         from scipy.optimize import least_squares  # 0.3 s, which not every start of a program should take
 
         goal = goal or {}
-        towards, weight = list(goal), POSE_WEIGHT if goal else 1.0
+        towards, weight = list(goal), pose_weight if goal else 1.0
         scale = weight * np.array(3 * [LEVER] + 3 * [1.0])
         wanted = np.array([goal[i] for i in towards])
 
@@ -188,10 +216,32 @@ class Arm:
         return np.asarray((ends[0] - ends[1]) / (2.0 * h))
 
     def by_name(self, q: Array) -> dict[str, float]:
-        """Positions by name, those of joints without limits within half a turn of the present ones."""
-        turns = np.round((q - self.present) / (2.0 * math.pi))
-        q = np.where(np.isinf(self._upper - self._lower), q - 2.0 * math.pi * turns, q)
-        return dict(zip(self.names, q.tolist(), strict=True))
+        """Positions by name, those of joints without ends within half a turn of the present ones."""
+        return dict(zip(self.names, self.wound(q, self.present).tolist(), strict=True))
+
+    def _checked(self, joints: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+        """Joints that a user has named, of those that move the frame."""
+        if isinstance(joints, str) or not isinstance(joints, Iterable):
+            raise InputError(self._asks, "joints", f"is {excerpt(joints)}", "give a list of names")
+        names = tuple(joints)
+        for i, name in enumerate(names):
+            element = f"joint '{shortened(str(name))}'"
+            if name not in own:
+                mend = did_you_mean(str(name), own)
+                raise InputError(self._asks, element, f"does not move '{self._frame}'", mend)
+            if name in names[:i]:
+                raise InputError(self._asks, element, "is named twice in joints", "name it once")
+        return names
+
+    def _find_turns(self) -> NDArray[np.bool_]:
+        """(J,) of joints without ends whether a whole turn brings the frame back, as of no slide and no screw."""
+        turns = np.isinf(self._upper) & np.isinf(self._lower)
+        X_WF = self.pose(self.present)
+        for i in np.flatnonzero(turns):
+            X_turned = self.pose(self.present + 2.0 * math.pi * (np.arange(len(self.names)) == i))
+            turns[i] = np.abs(twist_between(X_WF, X_turned, 1.0)).max() <= SAME_PLACE
+        self.pose(self.present)
+        return turns
 
     def _inertia_and_bias(self, world: World) -> tuple[Array, Array]:
         """Mass matrix (J, J) and bias forces (J,), see ``dynamics``."""

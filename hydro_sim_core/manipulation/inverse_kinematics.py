@@ -32,19 +32,22 @@ def inverse_kinematics(
         frame: Name of the link.
         X_WF: (4, 4) pose that it shall have in the world.
         joints: Joints that may move; all that move the frame by default.
-        preferred: Positions (rad or m) that joints shall be near to as far as the pose leaves them free, by name.
+        preferred: Positions (rad or m) that joints shall be near to as far as the pose leaves them free, by name. An
+            arm with more joints than it needs moves within itself from the positions found for the pose towards them,
+            as long as it comes nearer; it does not leave for another way around that would come nearer still. Of
+            joints that turn without end the same angle counts, of the nearest turn.
 
     Returns:
-        Positions (rad or m) of the joints that may move, by name. Joints without limits stay within half a turn of
-        where they are.
+        Positions (rad or m) of the joints that may move, by name. Joints that turn without end stay within half a turn
+        of where they are.
 
     Raises:
-        InputError: There is no such frame or joint, no joint moves the frame, the pose is none, or no positions within
-            the limits reach it.
+        InputError: There is no such frame or joint, no joint moves the frame, the pose or a preferred position is none,
+            or no positions within the limits reach the pose.
     """
     target = as_pose(X_WF, "inverse_kinematics", "X_WF")
     arm = Arm("inverse_kinematics", world, frame, joints)
-    goal = arm.goal(preferred or {})
+    goal = arm.goal({} if preferred is None else preferred)
     least = np.full(6, np.inf)
     for start in arm.starts():
         q = arm.nearest(start, target)
@@ -59,5 +62,6 @@ def inverse_kinematics(
             "give a pose that is in reach",
         )
     if goal:
-        q = arm.nearest(arm.nearest(q, target, goal), target)
+        q = arm.wound(q, arm.present)
+        q = arm.drawn(q, target, arm.wound_goal(goal, q))
     return arm.by_name(q)

@@ -101,12 +101,38 @@ def test_it_yields_to_a_push_by_force_over_stiffness(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"stiffness": (1.0, 2.0)}, r"stiffness: has shape \(2,\); give 6 numbers"),
+        ({"stiffness": (1.0, 2.0)}, r"stiffness: has shape \(2,\); give \(6,\) finite real numbers"),
         ({"stiffness": (1.0, 1.0, 1.0, 1.0, 1.0, -1.0)}, "stiffness: is .*; give finite numbers, 0 or more"),
+        ({"stiffness": "soft"}, "stiffness: holds str.*, not real numbers"),
         ({"damping_ratio": float("nan")}, "damping_ratio: is nan"),
+        ({"damping_ratio": (1.0, 2.0)}, r"damping_ratio: is \(1.0, 2.0\); give finite numbers, 0 or more"),
+        ({"damping_ratio": True}, "damping_ratio: is True"),
+        ({"posture_stiffness": "a"}, "posture_stiffness: is 'a'"),
         ({"posture_stiffness": -1.0}, "posture_stiffness: is -1"),
     ],
 )
 def test_what_cannot_yield_is_one_error(arguments, told: str) -> None:
     with pytest.raises(InputError, match=f"Impedance: {told}"):
         Impedance(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"frame": "tool"}, "frame 'tool': is not in the scene"),
+        ({"posture": {"joint_9": 0.0}}, r"posture\['joint_9'\]: is no joint that may move"),
+        ({"posture": {"joint_1": None}}, r"posture\['joint_1'\]: is None; give rad or m"),
+        ({"posture": (0.0, 0.0)}, r"posture: is \(0.0, 0.0\); give rad or m by name of joint"),
+    ],
+)
+def test_what_cannot_be_controlled_is_one_error(tmp_path: Path, arguments, told: str) -> None:
+    with pytest.raises(InputError, match=f"ImpedanceControl: {told}"):
+        ImpedanceControl(**{"world": arm(tmp_path), "frame": FRAME} | arguments)
+
+
+def test_a_posture_does_not_wind_up_joints_that_turn_without_end(tmp_path: Path) -> None:
+    world = arm(tmp_path)
+    X_WF, here, around = world.frame_pose(FRAME), {"joint_3": 0.4}, {"joint_3": 0.4 - 4.0 * np.pi}
+    efforts = [ImpedanceControl(world, FRAME, posture=posture).efforts(X_WF) for posture in (here, around)]
+    assert efforts[1] == pytest.approx(efforts[0], abs=1e-12)
+    assert max(map(abs, efforts[0].values())) > 0.01

@@ -99,6 +99,54 @@ def test_preferred_positions_are_approached_as_far_as_the_pose_allows(gen3: hs.W
     assert np.linalg.norm(left) < 0.99 * np.linalg.norm(gen3.q - np.array(list(preferred.values())))
 
 
+@pytest.mark.parametrize("wanted", [-0.8, 0.5, 1.5])
+def test_a_joint_goes_on_until_the_pose_lets_it_no_further(gen3: hs.World, wanted: float) -> None:
+    """It is where it shall be, or the arm cannot move it within itself."""
+    frame = "end_effector_link"
+    q = inverse_kinematics(gen3, frame, gen3.frame_pose(frame), preferred={"joint_3": wanted})
+    there = gen3.copy()
+    there.set_joint_positions(q)
+    free = null_space(there.frame_jacobian(frame))[:, 0]
+    assert abs(free[gen3.joint_names.index("joint_3")] * (q["joint_3"] - wanted)) < 1e-5
+
+
+def test_the_same_angle_counts_of_joints_that_turn_without_end(gen3: hs.World) -> None:
+    frame = "end_effector_link"
+    X_WF, present = gen3.frame_pose(frame), dict(zip(gen3.joint_names, gen3.q.tolist(), strict=True))
+    for turns in (1, -1, 100):
+        preferred = {"joint_1": present["joint_1"] + 2.0 * np.pi * turns}
+        assert inverse_kinematics(gen3, frame, X_WF, preferred=preferred) == pytest.approx(present, abs=1e-6)
+    found = inverse_kinematics(gen3, frame, X_WF, preferred={"joint_1": 0.5 - 2.0 * np.pi})
+    assert found["joint_1"] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_the_nearest_turn_is_that_of_the_positions_found() -> None:
+    """From half a turn behind, the way to an angle just ahead does not lead around."""
+    world = arm_named("kinova_gen3_7dof")
+    world.set_state([0.3, 0.5, 3.1, -1.6, 0.7, 0.9, -0.2], np.zeros(7))
+    X_WF = world.frame_pose("end_effector_link")
+    found = inverse_kinematics(world, "end_effector_link", X_WF, preferred={"joint_3": -3.1})
+    assert found["joint_3"] == pytest.approx(2.0 * np.pi - 3.1, abs=1e-6)
+
+
+def test_lengths_have_no_turns() -> None:
+    """A cart far away is where it shall be, and not a multiple of 2 pi m beside."""
+    cart = hs.World(cart_on_a_plane())
+    X_WF = np.eye(4)
+    X_WF[:2, 3] = (8.0, -20.0)
+    q = inverse_kinematics(cart, "plate", X_WF, preferred={"base/yaw": 2.0 * np.pi})
+    assert q == pytest.approx({"base/x": 8.0, "base/y": -20.0, "base/yaw": 0.0}, abs=1e-6)
+
+
+def cart_on_a_plane() -> hs.LoadedScene:
+    scene = hs.SceneBuilder("cart", time_step=0.001)
+    cart = scene.add_model("cart")
+    cart.add_link("floor")
+    cart.add_link("plate", mass=20.0).add_shape("box", size=(0.4, 0.3, 0.1))
+    cart.add_joint("base", "planar", "floor", "plate", axis=(0, 0, 1))
+    return scene.build()
+
+
 def test_some_joints_alone_may_move(gen3: hs.World) -> None:
     there = gen3.copy()
     there.set_joint_positions({"joint_6": 0.1, "joint_7": 1.0})
@@ -137,11 +185,19 @@ FAR = np.array([[1, 0, 0, 3.0], [0, 1, 0, 0], [0, 0, 1, 0.5], [0, 0, 0, 1]])
         ({"X_WF": np.full((4, 4), np.nan)}, "X_WF: "),
         ({"X_WF": 2.0 * np.eye(4)}, "X_WF: is not a rotation"),
         ({"frame": "end_efector_link"}, "did you mean 'end_effector_link'"),
+        ({"frame": "end_efector_link"}, "inverse_kinematics: frame 'end_efector_link': is not in the scene"),
+        ({"frame": None}, "inverse_kinematics: frame 'None': is not in the scene"),
         ({"frame": "base_link"}, "is moved by no joint"),
+        ({"joints": "joint_1"}, "joints: is 'joint_1'; give a list of names"),
+        ({"joints": ["joint_1", "joint_1"]}, "joint 'joint_1': is named twice in joints"),
         ({"joints": ["joint_9"]}, "joint 'joint_9': does not move 'end_effector_link'"),
         ({"joints": []}, "is moved by no joint"),
         ({"preferred": {"elbow": 0.0}}, r"preferred\['elbow'\]: is no joint that may move"),
-        ({"preferred": {"joint_1": np.nan}}, r"preferred\['joint_1'\]: is not finite"),
+        ({"preferred": {"joint_1": np.nan}}, r"preferred\['joint_1'\]: is nan; give rad or m"),
+        ({"preferred": {"joint_1": "a"}}, r"preferred\['joint_1'\]: is 'a'; give rad or m"),
+        ({"preferred": {"joint_1": True}}, r"preferred\['joint_1'\]: is True; give rad or m"),
+        ({"preferred": "a"}, r"preferred: is 'a'; give rad or m by name of joint"),
+        ({"preferred": [0.0]}, r"preferred: is \[0.0\]; give rad or m by name of joint"),
     ],
 )
 def test_what_cannot_be_is_one_error(gen3: hs.World, change: dict, told: str) -> None:
