@@ -28,6 +28,8 @@ POSE_WEIGHT = 1e4
 SOFT_WEIGHTS = (1e2, 1e3)
 #: How far (rad, m) a frame may seem to move as a joint turns by a whole turn, if it comes back: rounding.
 SAME_PLACE = 1e-9
+#: Steps in which a pose near by is reached, each with about the square of the error before.
+NEWTON_STEPS = 4
 #: Largest change of a joint's position in the difference that gives the rate of the Jacobian, rad or m.
 RATE_STEP = 1e-5
 
@@ -42,6 +44,7 @@ class Arm:
         joints: Joints that may move; all that move the frame by default.
 
     Attributes:
+        frame: Name of the link.
         names: Joints that may move.
         present: Their positions, within their limits, rad or m.
         speed_limits: Their largest speeds, rad/s or m/s.
@@ -51,7 +54,7 @@ class Arm:
     """
 
     def __init__(self, asks: str, world: World, frame: str, joints: Sequence[str] | None) -> None:
-        self._asks, self._world, self._frame = asks, world.copy(), frame
+        self._asks, self._world, self.frame = asks, world.copy(), frame
         if frame not in world.frame_names:
             mend = did_you_mean(str(frame), world.frame_names)
             raise InputError(asks, f"frame '{shortened(str(frame))}'", "is not in the scene", mend)
@@ -126,7 +129,7 @@ class Arm:
     def pose(self, q: Array) -> Array:
         """Pose (4, 4) of the frame."""
         self._move(q)
-        return self._world.frame_pose(self._frame)
+        return self._world.frame_pose(self.frame)
 
     def efforts(self, q: Array, v: Array, a: Array) -> Array:
         """Efforts (J,) that a motion through positions takes, but for what drives bear of gravity."""
@@ -141,10 +144,22 @@ class Arm:
         # From here to there the least motion, whose error is of second order in the way.
         return np.asarray(q - np.linalg.lstsq(self._jacobian(self._world), error, rcond=None)[0])
 
+    def close_by(self, start: Array, target: Array) -> Array:
+        """Positions with a pose, or close to it, as near as they can be to others that nearly have it."""
+        q = start
+        for _ in range(NEWTON_STEPS):
+            q = self.step_towards(q, target)
+            if not is_reached(100.0 * self.error(q, target)):
+                continue
+            if self.beyond(q):
+                break
+            return q
+        return self.nearest(self.nearest(start, target, dict(enumerate(start.tolist()))), target)
+
     def error(self, q: Array, target: Array) -> Array:
         """Turn (rad) and shift (m) of the frame from where it shall be, (6,), world axes."""
         self._move(q)
-        return twist_between(target, self._world.frame_pose(self._frame), 1.0)
+        return twist_between(target, self._world.frame_pose(self.frame), 1.0)
 
     def drawn(self, start: Array, target: Array, goal: Mapping[int, float]) -> Array:
         """Positions with a pose that the arm gets to from others with it, as it moves within itself to a goal."""
@@ -228,7 +243,7 @@ class Arm:
             element = f"joint '{shortened(str(name))}'"
             if name not in own:
                 mend = did_you_mean(str(name), own)
-                raise InputError(self._asks, element, f"does not move '{self._frame}'", mend)
+                raise InputError(self._asks, element, f"does not move '{self.frame}'", mend)
             if name in names[:i]:
                 raise InputError(self._asks, element, "is named twice in joints", "name it once")
         return names
@@ -252,7 +267,7 @@ class Arm:
 
     def _jacobian(self, world: World) -> Array:
         """Jacobian (6, J) of the frame as the joints stand in a world."""
-        return world.frame_jacobian(self._frame)[:, self._columns]
+        return world.frame_jacobian(self.frame)[:, self._columns]
 
     def _move(self, q: Array) -> None:
         if self._at is not None and np.array_equal(q, self._at):

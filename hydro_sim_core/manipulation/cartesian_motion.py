@@ -71,6 +71,7 @@ class CartesianMotion:
     Attributes:
         duration: Time of the whole motion, s.
         times: Time at which it is at each pose, s.
+        jerk_changes: (K,) times at which its jerk changes, s: in between speeds neither peak nor dip.
 
     Raises:
         InputError: There are less than two poses, one is none, or limits are too far apart for a motion to one.
@@ -96,6 +97,11 @@ class CartesianMotion:
                 raise InputError("CartesianMotion", f"X_WF[{i}]", problem, error.mend) from None
         self.times = [0.0, *np.cumsum([leg.duration for leg in self._legs]).tolist()]
         self.duration: float = self.times[-1]
+        self.jerk_changes: Array = np.unique(
+            np.concatenate(
+                [begin + leg.begins for begin, leg in zip(self.times[:-1], self._legs, strict=True)]
+            )
+        )
 
     def at(self, time: float) -> tuple[Array, Array, Array]:
         """Pose, twist and acceleration at a time; before the begin and after the end it rests there.
@@ -140,6 +146,11 @@ class _Leg:
             ]
             self._profile = fastest_share(share_limits[0], share_limits[1], share_limits[2], limits.braking)
             self.duration = self._profile.duration
+
+    @property
+    def begins(self) -> Array:
+        """Times at which its phases begin, s."""
+        return np.zeros(1) if self._profile is None else self._profile.begin
 
     def at(self, time: float) -> tuple[Array, Array, Array]:
         """Pose, twist and acceleration; see ``CartesianMotion.at``."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core import InputError
 from hydro_sim_core.manipulation import CartesianMotion, MotionLimits, follow
+from hydro_sim_core.manipulation.joint_trajectory import _check_speeds, _Point
 from support.simulation.made_scenes import CONFIG
 
 FRAME = "end_effector_link"
@@ -58,7 +61,62 @@ def test_a_joint_that_would_be_too_fast_is_told(arm: hs.World) -> None:
         follow(arm, FRAME, motion)
 
 
-@pytest.mark.parametrize("period", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("period", [0.02, 0.1, 0.5, 5.0])
+def test_a_joint_that_would_be_too_fast_between_points_is_told(arm: hs.World, period: float) -> None:
+    """Of a motion that is over before the second point, too."""
+    motion = up(arm, 0.1, speed=3.0, acceleration=50.0, jerk=5000.0)
+    assert motion.duration < 0.11
+    with pytest.raises(InputError, match=r"joint 'joint_\d': would move at .* its velocity limit is"):
+        follow(arm, FRAME, motion, period=period)
+
+
+def test_coarse_points_are_those_of_fine_ones(arm: hs.World) -> None:
+    """They are where fine points are, but for how a redundant arm moves within itself."""
+    motion = up(arm, 0.1)
+    fine, coarse = (follow(arm, FRAME, motion, period=period) for period in (0.02, 0.2))
+    np.testing.assert_array_equal(coarse.times, [*np.arange(0.0, motion.duration, 0.2), motion.duration])
+    for time, q in zip(coarse.times[:-1], coarse.positions, strict=False):
+        np.testing.assert_allclose(q, fine.positions[round(time / 0.02)], atol=2e-3)
+
+
+def test_a_cubic_that_is_faster_than_the_motion_is_told() -> None:
+    """From rest to rest it peaks in the middle with 1.5 of the mean; with the mean at both ends it is a line."""
+    arm = SimpleNamespace(names=("a", "b"), speed_limits=np.array([1.0, 1.0]))
+    rest, mean = np.zeros(2), np.array([0.0, 0.7])
+    for v, is_told in ((rest, True), (mean, False)):
+        points = [_Point(0.0, rest, v), _Point(2.0, 2.0 * mean, v)]
+        if not is_told:
+            _check_speeds(arm, *points)
+            continue
+        with pytest.raises(
+            InputError, match=r"joint 'b': would move at 1\.05 at 1 s, and its velocity limit is 1;"
+        ):
+            _check_speeds(arm, *points)
+
+
+def test_joints_that_stand_elsewhere_are_told(arm: hs.World) -> None:
+    X_WF = arm.frame_pose(FRAME)
+    X_WF[:3, 3] += (0.0, 0.02, 0.0)
+    above = X_WF.copy()
+    above[2, 3] += 0.05
+    motion = CartesianMotion([X_WF, above])
+    with pytest.raises(
+        InputError, match=r"follow: joint 'joint_\d': is at \S+, and at \S+ where the motion begins; bring"
+    ):
+        follow(arm, FRAME, motion)
+    near = X_WF.copy()
+    near[1, 3] -= 0.0195
+    assert follow(arm, FRAME, CartesianMotion([near, near])).positions.shape == (1, 7)
+
+
+@pytest.mark.parametrize("period", [0.0, -1.0, float("nan"), float("inf"), "a", True, None])
 def test_a_period_that_is_none_is_told(arm: hs.World, period: float) -> None:
     with pytest.raises(InputError, match=r"follow: period: is .*; give seconds, above 0"):
         follow(arm, FRAME, up(arm, 0.1), period=period)
+
+
+def test_a_period_that_makes_too_many_points_is_told(arm: hs.World) -> None:
+    with pytest.raises(
+        InputError, match=r"follow: period: of 1e-09 s makes more than 100000 points of \S+ s"
+    ):
+        follow(arm, FRAME, up(arm, 0.1), period=1e-9)
