@@ -39,10 +39,19 @@ class Surface(NamedTuple):
 
 
 def segments_for(radius: float, sagitta: float) -> int:
-    """Segments around a circle (radius, m) whose chords are within a sagitta (m) of it."""
+    """Segments around a circle (radius, m) whose chords are within a sagitta (m) of it.
+
+    Raises:
+        InputError: A length is not above 0, or there would be more than 100 000 segments.
+    """
     radius, sagitta = positive("segments_for", "radius", radius), positive("segments_for", "sagitta", sagitta)
-    half = math.acos(max(1.0 - sagitta / radius, -0.5))
-    return max(LEAST_SEGMENTS, math.ceil(math.pi / half))
+    # 1 - cos(h) = 2 sin(h/2)^2: of a small sagitta the difference would leave nothing.
+    half = 2.0 * math.asin(math.sqrt(min(0.5 * sagitta / radius, 0.75)))
+    count = math.pi / max(half, 1e-300)
+    if count > MOST_SEGMENTS:
+        problem = f"of {sagitta:g} m takes {count:.2g} segments, the limit is {MOST_SEGMENTS}"
+        raise InputError("segments_for", "sagitta", problem, "give a larger one")
+    return max(LEAST_SEGMENTS, math.ceil(count))
 
 
 def revolve(profile: ArrayLike, segments: int = 64, *, around: bool = False) -> Surface:
@@ -59,8 +68,8 @@ def revolve(profile: ArrayLike, segments: int = 64, *, around: bool = False) -> 
         The surface; vertices lie on the profile, or on one that is wider by 1 / cos(pi / segments).
 
     Raises:
-        InputError: The profile is none, touches the axis elsewhere than at its ends, crosses itself or turns the
-            wrong way, or there are too few or too many segments.
+        InputError: The profile is none, touches the axis elsewhere than at its ends, crosses or touches itself or turns
+            the wrong way, or there are too few or too many segments.
     """
     source = "revolve"
     points = float_rows(source, "profile", profile, 2)
@@ -94,9 +103,41 @@ def _fault_of_profile(points: FloatArray, on_axis: np.ndarray) -> str:
     if (np.linalg.norm(np.diff(points, axis=0, append=points[:1]), axis=1) == 0.0).any():
         return "has two equal points one after the other"
     after = np.roll(points, -1, axis=0)
+    if meeting := _meeting_sides(points, after):
+        first, second = ((points[i].tolist(), after[i].tolist()) for i in meeting)
+        return "crosses or touches itself: {} to {} and {} to {}".format(*first, *second)
     if (points[:, 0] * after[:, 1] - after[:, 0] * points[:, 1]).sum() <= 0.0:
         return "has its material on the right"
     return ""
+
+
+def _meeting_sides(begin: FloatArray, end: FloatArray) -> tuple[int, int] | None:
+    """Two sides, from points (N, 2) to others, of a closed line that have a point in common which none should have."""
+
+    def turn(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
+        """Sign of the area of triangles: which side of a line from a to b a point c is on."""
+        ab, ac = b - a, c - a
+        return np.sign(ab[..., 0] * ac[..., 1] - ab[..., 1] * ac[..., 0])
+
+    # Areas of tiny profiles would vanish. A power of two keeps their directions to the last bit.
+    scale = math.ldexp(1.0, math.frexp(float(np.ptp(begin, axis=0).max()))[1])
+    begin, end = begin / scale, end / scale
+    low, high = np.minimum(begin, end), np.maximum(begin, end)
+    for i in range(len(begin) - 1):
+        other = slice(i + 1, None)
+        a, b, c, d = begin[i], end[i], begin[other], end[other]
+        meets = (turn(a, b, c) * turn(a, b, d) <= 0.0) & (turn(c, d, a) * turn(c, d, b) <= 0.0)
+        meets &= (low[i] <= high[other]).all(axis=1) & (low[other] <= high[i]).all(axis=1)
+        # Neighbours share a point, and more only where the line turns back onto itself.
+        neighbours = [(i + 1, a, b, end[i + 1])]
+        if i == 0:
+            neighbours.append((len(begin) - 1, begin[-1], a, b))
+        for j, before, corner, after in neighbours:
+            back = float((before - corner) @ (after - corner)) > 0.0
+            meets[j - i - 1] = back and turn(before, corner, after) == 0.0
+        if meets.any():
+            return i, i + 1 + int(np.argmax(meets))
+    return None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from hydro_sim_core.geometry import (
     write_surface,
 )
 from hydro_sim_core.geometry.distance import distance_to_surface, winding_numbers
+from hydro_sim_core.geometry.turned_surfaces import _meeting_sides
 
 D, P = 16e-3, 2e-3
 CYLINDER = [(0.0, 0.0), (0.004, 0.0), (0.004, 0.03), (0.0, 0.03)]
@@ -73,6 +74,50 @@ def test_chords_are_within_the_sagitta_and_one_less_is_not():
     number = segments_for(0.004, 1e-6)
     off = [0.004 * (1.0 - math.cos(math.pi / n)) for n in (number, number - 1)]
     assert off[0] <= 1e-6 < off[1]
+
+
+def test_a_tiny_sagitta_is_met_too_or_told():
+    number = segments_for(1e-3, 1e-12)
+    off = [1e-3 * 2.0 * math.sin(0.5 * math.pi / n) ** 2 for n in (number, number - 1)]
+    assert off[0] <= 1e-12 < off[1]
+    with pytest.raises(
+        InputError, match=r"segments_for: sagitta: of 1e-30 m takes 7e\+13 segments, the limit is"
+    ):
+        segments_for(1e-3, 1e-30)
+
+
+CROSSING = [(1, 0), (3, 0), (1.5, 2), (2.5, 2), (1, 1)]
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3, 1e-100])
+@pytest.mark.parametrize(
+    "profile",
+    [
+        CROSSING,
+        [(1, 0), (2, 0), (3, 0), (2, 0), (2, 1), (1, 1)],  # a spike
+        [(1, 0), (4, 0), (3, 1), (4, 2), (1, 2), (3, 1)],  # two corners at one place
+        [(1, 0), (3, 0), (3, 2), (2, 0), (1, 2)],  # a corner on a side
+        [(1, 0), (3, 0), (3, 1), (1, 1), (1, 2)],  # back along the side that closes it
+    ],
+)
+def test_profiles_that_meet_themselves_are_told(profile, size):
+    with pytest.raises(InputError, match=r"^revolve: profile: crosses or touches itself: \["):
+        revolve(size * np.array(profile, dtype=float), 16)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-100])
+@pytest.mark.parametrize(
+    "profile",
+    [
+        CYLINDER,
+        RING,
+        [(0, 0), (2, 0), (0.5, 1.5), (2, 1), (0, 2)],  # a groove with sharp edges
+        [(1, 0), (2, 0), (3, 0), (3, 1), (2, 1), (1, 1)],  # points along straight sides
+    ],
+)
+def test_profiles_that_do_not_are_not(profile, size):
+    points = size * np.array(profile, dtype=float)
+    assert _meeting_sides(points, np.roll(points, -1, axis=0)) is None
 
 
 # --- threads
