@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.geometry.thread_fit import ThreadFit
+from hydro_sim_core.manipulation import ForceGuard
 from hydro_sim_core.rotations import roll_pitch_yaw
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.insertion import Touch, Yielding, feel, give_way, touch_down
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
-from hydro_sim_core.tasks.skills import move_tool, wait
+from hydro_sim_core.tasks.skills import move_tool, wait, watched
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.variation import Draws
 
@@ -118,12 +119,16 @@ class Screwing:
     def __init__(self, parts: Parts, model: World, period: float) -> None:
         self.parts = parts
         self.robot = ToolArm(model, FLANGE, period)
+        self._guard = ForceGuard(HARDEST)
 
     def script(self, measured: Measurement) -> Script:
-        """The whole task."""
+        """The whole task, as long as nothing presses or turns too hard: on the way through the air, too."""
+        self.robot.start(measured)
+        self.robot.hold_tool(self.parts.held)
+        yield from watched(self._feel, self._steps())
+
+    def _steps(self) -> Script:
         robot, held = self.robot, self.parts.held
-        robot.start(measured)
-        robot.hold_tool(held)
         robot.phase = f"lower the {held}"
         yield from move_tool(robot, [BELIEVED @ pose([0.0, 0.0, ABOVE], [math.pi, 0.0, 0.0])])
         yield from wait(robot, 0.1)
@@ -172,8 +177,9 @@ class Screwing:
         measured, held = self.robot.measured, self.parts.held
         depth = float((BELIEVED[:3, 3] - measured.poses[held][:3, 3]) @ BELIEVED[:3, 2])
         touch = feel(measured.wrenches[self.parts.fixed, held], 0.5 * FIT.diameter, depth)
-        force, moment = float(np.linalg.norm(touch.force)), abs(float(touch.moment[2]))
-        if force > HARDEST:
+        moment = abs(float(touch.moment[2]))
+        if self._guard.update(measured.time, touch.force):
+            force = float(np.linalg.norm(touch.force))
             raise TaskFailed(f"pressed with {force:.0f} N to {self.robot.phase} ({touch.kind})")
         if moment > TOUGHEST:
             raise TaskFailed(f"turned with {moment:.2f} N m to {self.robot.phase} ({touch.kind})")

@@ -186,6 +186,23 @@ def while_held(robot: Holder, held: str, script: Script) -> Script:
     Raises:
         TaskFailed: The grasp is lost.
     """
+
+    def check() -> None:
+        if robot.grip_on(held) < LOST * (robot.squeeze or 0.0):
+            raise TaskFailed(
+                f"lost the grasp of {held} to {robot.phase}: {robot.grip_on(held):z.1f} N on the looser finger"
+            )
+
+    yield from watched(check, script)
+
+
+def watched(check: Callable[[], object], script: Script) -> Script:
+    """Do something, and check every period whether it may go on.
+
+    Args:
+        check: Raises TaskFailed with the reason if not.
+        script: What to do.
+    """
     commands = next(script)
     while True:
         measured = yield commands
@@ -193,10 +210,7 @@ def while_held(robot: Holder, held: str, script: Script) -> Script:
             commands = script.send(measured)
         except StopIteration:
             return
-        if robot.grip_on(held) < LOST * (robot.squeeze or 0.0):
-            raise TaskFailed(
-                f"lost the grasp of {held} to {robot.phase}: {robot.grip_on(held):z.1f} N on the looser finger"
-            )
+        check()
 
 
 def periods(robot: ToolArm, duration: float) -> int:

@@ -18,6 +18,7 @@ from hydro_sim_core.tasks.peg_in_hole import (
     BELIEVED,
     BLOCK,
     CHAMFER,
+    HARDEST,
     HOLE_RADIUS,
     MOST_OVERLAP,
     OFF,
@@ -69,6 +70,14 @@ def test_a_block_that_is_not_there_is_told(monkeypatch):
     assert not trial.succeeded
     assert trial.phase == "touch the face"
     assert trial.reason == "nothing is there: 6.0 mm were free"
+
+
+def test_a_block_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(monkeypatch):
+    """On the way through the air, where nothing gives way."""
+    trial = run_short(monkeypatch, TASK, values={"models.block.pose.xyz": [0.45, 0.0, 0.060]})
+    pressed = [point["time, s"] for point in trial.course if point["force, N"] > HARDEST]
+    assert trial.reason == "pressed with 33 N to touch the face (edge)"
+    assert trial.time == pressed[0]
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from hydro_sim_core.tasks.screwing import (
     BOLT,
     CATCH,
     FIT,
+    HARDEST,
     MOST_OVERLAP,
     NUT,
     OFF,
@@ -90,7 +91,8 @@ class Screwed:
     def on(self, lead, turns, begin=0.0, deep=0.0):
         """Some with it turned on, and lowered by a lead (m) a turn."""
         return [
-            self.by(begin + k / 50, deep + lead * k / 50, later=0.1 * k) for k in range(1, round(50 * turns))
+            self.by(begin + k / 50, deep + lead * k / 50, later=5.0 * begin + 0.1 * k)
+            for k in range(1, round(50 * turns))
         ]
 
 
@@ -114,6 +116,15 @@ def test_a_bolt_that_is_not_there_is_told(monkeypatch):
     assert not trial.succeeded
     assert trial.phase == "lower the nut"
     assert trial.reason == "nothing is there: 8.0 mm were free"
+
+
+def test_a_nut_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(monkeypatch):
+    """On the way through the air, where nothing gives way."""
+    monkeypatch.setattr(attempt, "AFTERWARDS", 0.02)
+    trial = run_trial(TASKS["bolt_in_nut"], values={"models.block.pose.xyz": [0.45, 0.0, 0.062]})
+    pressed = [point["time, s"] for point in trial.course if point["force, N"] > HARDEST]
+    assert trial.reason == "pressed with 49 N to lower the bolt (edge)"
+    assert trial.time == pressed[0]
 
 
 def test_it_turns_on_until_the_thread_has_led_it_for_long_enough(task, screwed):

@@ -9,7 +9,16 @@ import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.tasks.robot import Robot, TaskFailed
-from hydro_sim_core.tasks.skills import grasp, let_go, move_joints, move_to, move_tool, wait, while_held
+from hydro_sim_core.tasks.skills import (
+    grasp,
+    let_go,
+    move_joints,
+    move_to,
+    move_tool,
+    wait,
+    watched,
+    while_held,
+)
 from hydro_sim_core.tasks.trial import measure
 from hydro_sim_core.tasks.turner import GRIPPER
 
@@ -175,6 +184,21 @@ def test_a_grasp_that_is_lost_is_told(robot):
     with pytest.raises(TaskFailed, match=r"begin: 0\.0 N on the looser finger"):  # and not -0.0
         pretend(while_held(robot, "handle", wait(robot, 1.0)), pressed(robot.measured, -1e-3))
     pretend(while_held(robot, "handle", wait(robot, 1.0)), pressed(robot.measured, 12.0))
+
+
+def test_what_is_watched_ends_in_the_period_of_its_reason(robot):
+    """A check raises after the third period of five; without one, all five go by."""
+    checked = []
+
+    def check():
+        checked.append(robot.measured)
+        if len(checked) == 3:
+            raise TaskFailed("pressed")
+
+    with pytest.raises(TaskFailed, match="pressed"):
+        pretend(watched(check, wait(robot, 5 * PERIOD)), robot.measured)
+    assert checked == 3 * [robot.measured]
+    pretend(watched(lambda: None, wait(robot, 5 * PERIOD)), robot.measured)
 
 
 def test_fingers_keep_their_middle_while_they_squeeze(robot, world):
