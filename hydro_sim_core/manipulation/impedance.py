@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +63,7 @@ class ImpedanceControl:
         impedance: How it yields.
         posture: Positions (rad or m) by name to which joints are drawn as far as the frame leaves them free, those that
             turn without end to the nearest turn; by default none are, and only their speed is damped.
+        joints: Joints that may be given efforts; all that move the frame by default. Others count as held.
 
     Raises:
         InputError: There is no such frame or joint, no joint moves the frame, or a position of the posture is none.
@@ -74,10 +75,11 @@ class ImpedanceControl:
         frame: str,
         impedance: Impedance | None = None,
         posture: Mapping[str, float] | None = None,
+        joints: Sequence[str] | None = None,
     ) -> None:
         self._world, self._frame = world, frame
         self._how = impedance or Impedance()
-        self._arm = Arm("ImpedanceControl", world, frame, None)
+        self._arm = Arm("ImpedanceControl", world, frame, joints)
         goal = self._arm.goal({} if posture is None else posture, "posture")
         self._posture = self._arm.wound_goal(goal, self._arm.present)
 
@@ -92,7 +94,7 @@ class ImpedanceControl:
             A_WF: (6,) rate of that twist.
 
         Returns:
-            Efforts (N m or N) of the joints that move the frame, by name, as ``World.set_command`` takes them.
+            Efforts (N m or N) of the joints, by name, as ``World.set_command`` takes them.
 
         Raises:
             InputError: An argument has another shape, or is not finite.

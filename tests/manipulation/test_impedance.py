@@ -136,3 +136,17 @@ def test_a_posture_does_not_wind_up_joints_that_turn_without_end(tmp_path: Path)
     efforts = [ImpedanceControl(world, FRAME, posture=posture).efforts(X_WF) for posture in (here, around)]
     assert efforts[1] == pytest.approx(efforts[0], abs=1e-12)
     assert max(map(abs, efforts[0].values())) > 0.01
+
+
+def test_joints_that_are_left_out_count_as_held(tmp_path: Path) -> None:
+    """The others accelerate the frame as their own inertia says: as those of an arm that ends with them."""
+    world, names = arm(tmp_path), [f"joint_{i}" for i in range(1, 7)]
+    X_WF = world.frame_pose(FRAME)
+    X_WF[:3, 3] += (1e-3, -2e-3, 1e-3)
+    told = ImpedanceControl(world, FRAME, Impedance(STIFFNESS), joints=names).efforts(X_WF)
+    assert list(told) == names
+    columns = [world.velocity_names.index(name) for name in names]
+    J, M = world.frame_jacobian(FRAME)[:, columns], world.mass_matrix()[np.ix_(columns, columns)]
+    inertia = np.linalg.inv(J @ np.linalg.solve(M, J.T))
+    expected = np.linalg.solve(inertia, STIFFNESS * error(world, X_WF))
+    np.testing.assert_allclose(J @ np.linalg.solve(M, list(told.values())), expected, rtol=1e-6)

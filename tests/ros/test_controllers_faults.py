@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -128,6 +128,22 @@ def test_twist_ends_with_its_messages(client, node):
     assert moved != pytest.approx(start, abs=1e-4)
     client.wait_for_time(client.time + 0.5)
     assert client.joint("joint_2") == pytest.approx(moved, abs=5e-3)
+
+
+def test_a_target_pose_moves_the_arm_until_another_command(client):
+    """Its own frame names the way: 30 mm back along the tool."""
+    start = client.joint("joint_4")
+    message = PoseStamped()
+    message.header.frame_id = "end_effector_link"
+    message.pose.position.z, message.pose.orientation.w = -0.03, 1.0
+    client.send("/cartesian_compliance_controller/target_frame", message)
+    client.wait_until(lambda: abs(client.joint("joint_4") - start) > 5e-3, "a motion")
+    answer = client.hold()
+    assert "joint_4" in answer.message
+    client.wait_for_time(client.time + 0.2)
+    there = client.joint("joint_4")
+    client.wait_for_time(client.time + 0.3)
+    assert client.joint("joint_4") == pytest.approx(there, abs=2e-3)
 
 
 def test_hold_takes_the_arm_from_who_moves_it(client):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Twist, TwistStamped, Vector3
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from std_msgs.msg import Float64MultiArray
@@ -11,7 +11,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from hydro_sim.controllers.forward import ForwardController
 from hydro_sim.controllers.hold import HoldController
+from hydro_sim.controllers.impedance import ImpedanceController
 from hydro_sim.controllers.twist import TwistController
+from hydro_sim.parameters import Parameters
 from hydro_sim_core.errors import InputError
 from support.ros.arm_bench import ArmBench
 from support.ros.arms import JOINTS, gen3
@@ -61,6 +63,18 @@ def stamped_twists(draw):
     return message
 
 
+@st.composite
+def target_poses(draw):
+    x, y, z, w = draw(
+        st.tuples(*4 * [numbers]) | st.sampled_from([(0.0, 0.0, 0.0, 1.0), (0.6, 0.0, -0.8, 0.0)])
+    )
+    pose = Pose(position=draw(st.builds(Point, x=numbers, y=numbers, z=numbers)))
+    pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
+    message = PoseStamped(pose=pose)
+    message.header.frame_id = draw(st.sampled_from(["", "world", "base_link", "end_effector_link", "moon"]))
+    return message
+
+
 arrays = st.builds(Float64MultiArray, data=st.lists(numbers, max_size=8))
 
 
@@ -76,7 +90,10 @@ def test_nothing_but_actions_and_refusals(world, data):
     arm = ArmBench(world)
     hold = arm.add(HoldController(world, arm.arbiter))
     twist = arm.add(TwistController("end_effector_link", JOINTS, "world", world, arm.arbiter, hold))
+    parts = "world", world, arm.arbiter, hold, Parameters()
+    impedance = arm.add(ImpedanceController("end_effector_link", JOINTS, *parts))
     checks = {
+        "target pose": (impedance.check, target_poses()),
         "trajectory": (arm.trajectories.check, trajectories() | plausible_trajectories()),
         "twist": (twist.check, twists),
         "stamped twist": (twist.check_stamped, stamped_twists()),

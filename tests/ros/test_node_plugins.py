@@ -101,5 +101,5 @@ def test_a_controller_that_cannot_be_made_is_told_in_one_line():
 
 
 def test_names_of_controllers_are_those_of_the_table():
-    names = ["forward", "joint_commands", "trajectory", "twist", "gripper", "pull"]
+    names = ["forward", "joint_commands", "trajectory", "twist", "impedance", "gripper", "pull"]
     assert list(kinds.controller_kinds()) == names

@@ -115,7 +115,7 @@ class Parameters:
     )
     lock_step_interface: str = _parameter(
         "effort",
-        "Interface whose commands permit steps in lock-step: position, velocity, effort, joint, twist.",
+        "Interface whose commands permit steps in lock-step: position, velocity, effort, joint, twist, impedance.",
     )
     lock_step_steps: int = _parameter(
         1, "Steps that one command permits in lock-step.", low=1, high=1_000_000, live=True
@@ -224,7 +224,21 @@ class Parameters:
     )
     twist_link: str = _parameter(
         "",
-        "Link that twists move; '' for tool_frame, end_effector_link, tool0 or what the last joint carries.",
+        "Link that twists and poses move; '' for tool_frame, end_effector_link, tool0 or what the last joint "
+        "carries.",
+    )
+    impedance_stiffness: float = _parameter(
+        500.0,
+        "Stiffness of the springs on which target_pose puts the tool, N/m.",
+        low=0.0,
+        high=1e5,
+        live=True,
+    )
+    impedance_angular_stiffness: float = _parameter(
+        30.0, "The same against turns of the tool, N m/rad.", low=0.0, high=1e4, live=True
+    )
+    impedance_damping_ratio: float = _parameter(
+        1.0, "Share of critical damping of these springs.", low=0.0, high=10.0, live=True
     )
     timeout_policy: Literal["hold", "float", "zero_effort"] = _parameter(
         "hold",
@@ -237,6 +251,7 @@ class Parameters:
     command_timeout_effort: float = _timeout("effort")
     command_timeout_joint: float = _timeout("joint")
     command_timeout_twist: float = _timeout("twist", 0.1)
+    command_timeout_impedance: float = _timeout("impedance")
     command_timeout_trajectory: float = _timeout("trajectory, after the end of one,")
     command_timeout_gripper: float = _timeout("gripper, after the end of a move,")
     max_command_age: float = _parameter(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from geometry_msgs.msg import Twist, TwistStamped
+from geometry_msgs.msg import PoseStamped, Twist, TwistStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
@@ -19,6 +19,7 @@ from hydro_sim.controllers.follow_action import ControllerState, FollowJointTraj
 from hydro_sim.controllers.forward import ForwardController
 from hydro_sim.controllers.gripper import GripperController, gripper_interface
 from hydro_sim.controllers.gripper_action import GripperCommandGoals, ParallelGripperCommandGoals
+from hydro_sim.controllers.impedance import ImpedanceController
 from hydro_sim.controllers.joint_commands import JointCommandsController
 from hydro_sim.controllers.joint_trajectory import JointTrajectoryController
 from hydro_sim.controllers.kind import ControllerContext, ControllerKind
@@ -99,6 +100,18 @@ def _twist(context: ControllerContext) -> Iterable[Controller]:
     yield controller
 
 
+def _impedance(context: ControllerContext) -> Iterable[Controller]:
+    world, joints, parameters = context.world, context.joints, context.parameters
+    tool = find_tool(world, parameters.twist_link, joints)
+    if tool is None:
+        return
+    parts = world, context.arbiter, context.hold, parameters
+    controller = ImpedanceController(tool, joints, parameters.world_frame, *parts)
+    names = "~/target_pose", "cartesian_compliance_controller/target_frame"
+    context.subscribe(PoseStamped, names, controller.interface, controller.check)
+    yield controller
+
+
 def _grippers(context: ControllerContext) -> Iterable[Controller]:
     return gripper_controllers(context, context.world.gripper_names)
 
@@ -137,6 +150,7 @@ _KINDS = (
     ControllerKind("joint_commands", _joint_commands),
     ControllerKind("trajectory", _trajectory),
     ControllerKind("twist", _twist),
+    ControllerKind("impedance", _impedance),
     ControllerKind("gripper", _grippers),
     ControllerKind("pull", _pull),
 )
