@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 AT_BEGIN = 0.01
 #: Longest time without a look at the speeds of joints, s, and the shortest that is worth a look between two others.
 LOOK, NEGLIGIBLE = 0.02, 1e-3
+#: Share of a period that is no interval of its own at the end.
+SLIVER = 1e-3
 #: Most points of a trajectory.
 MOST_POINTS = 100_000
 
@@ -81,7 +83,9 @@ def follow(
         problem = f"of {period:g} s makes more than {MOST_POINTS} points of {motion.duration:g} s"
         raise InputError("follow", "period", problem, "give a longer one")
     arm = Arm("follow", world, frame, joints)
-    points = np.append(np.arange(0.0, motion.duration, period), motion.duration)
+    # A period that but for rounding divides the duration leaves no sliver at the end.
+    intervals = max(math.ceil(motion.duration / period - SLIVER), int(motion.duration > 0.0))
+    points = np.append(period * np.arange(intervals), motion.duration)
     looks = _times_to_look(points, motion)
     before = _position_at_begin(arm, motion)
     trajectory = [before]

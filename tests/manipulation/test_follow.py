@@ -79,6 +79,18 @@ def test_coarse_points_are_those_of_fine_ones(arm: hs.World) -> None:
         np.testing.assert_allclose(q, fine.positions[round(time / 0.02)], atol=2e-3)
 
 
+@pytest.mark.parametrize("rounding", [-1e-12, 0.0, 1e-12])
+def test_a_period_that_divides_the_duration_leaves_no_sliver(arm: hs.World, rounding: float) -> None:
+    motion = up(arm, 0.1)
+    found = follow(arm, FRAME, motion, period=motion.duration / 3.0 * (1.0 + rounding))
+    np.testing.assert_allclose(found.times, motion.duration * np.arange(4) / 3.0, atol=1e-9)
+
+
+def test_a_period_that_is_longer_than_the_motion_leaves_both_ends(arm: hs.World) -> None:
+    motion = up(arm, 0.05)
+    assert follow(arm, FRAME, motion, period=1e300).times.tolist() == [0.0, motion.duration]
+
+
 def test_a_cubic_that_is_faster_than_the_motion_is_told() -> None:
     """From rest to rest it peaks in the middle with 1.5 of the mean; with the mean at both ends it is a line."""
     arm = SimpleNamespace(names=("a", "b"), speed_limits=np.array([1.0, 1.0]))
