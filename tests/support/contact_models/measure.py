@@ -23,6 +23,7 @@ from hydro_sim_core.contact.soft_distance import (
 )
 from hydro_sim_core.contact.soft_distance.kernels import make_pair_memory, pair_wrench
 from hydro_sim_core.contact.soft_distance.weighing import balls_of_blocks, order_in_blocks
+from hydro_sim_core.experiments.planar_push.bodies import soft_pushing
 
 sys.path.append(str(Path(__file__).parents[2]))
 from support.contact_models.rigid_poses import pose
@@ -93,6 +94,22 @@ def time_kernels(counts):
     return times
 
 
+def time_steps(counts, scheme):
+    """Microseconds of a step of a T on a half space with a finger beside it, by points of each."""
+    times = {}
+    for count in counts:
+        world = soft_pushing(count, scheme, 2e-3).world
+        world.step(20)
+        start, steps = (world.q, world.v), max(5, 200_000 // count**2)
+
+        def run(world=world, start=start, steps=steps):
+            world.set_state(*start)
+            world.step(steps)
+
+        times[f"{count} points each, {scheme}"] = 1e6 * min(seconds(run) for _ in range(5)) / steps
+    return times
+
+
 def _repeat(function, arguments, times):
     for _ in range(times):
         function(*arguments)
@@ -129,6 +146,13 @@ def rock_a_cube(angle):
 if __name__ == "__main__":
     for name, milliseconds in time_calls(repeat=20).items():
         print(f"{name}: {milliseconds:.3g} ms")
+    kernels = time_kernels((26, 4096))
+    for name, microseconds in {
+        **kernels,
+        **time_steps((26, 4000), "euler"),
+        **time_steps((26,), "rk4"),
+    }.items():
+        print(f"{name}: {microseconds:.3g} us")
     times, lowest = throw_blocks(throws=100)
     print(f"{len(times)} steps in contact, lowest corner at {lowest:.1g} m, times at 50, 95 and 100 %:")
     print(*(f"{t:.3g} ms" for t in np.percentile(times, [50, 95, 100])))
