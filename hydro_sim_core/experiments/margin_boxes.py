@@ -231,17 +231,14 @@ def run(
     rattling, safe = mean_spread(bare), measure(replace(bare, margin=SAFE_MARGIN)).spread
     at_rest = Comparison(f"{name}, no margin", "δt² g", AMPLITUDE, rattling, LAGGED_BOUND, "absolute")
     held = Comparison(f"{name}, {1e3 * SAFE_MARGIN:g} mm", "δt² g", 0.0, safe, SAFE_SPREAD, "absolute")
-    comparisons = [*with_verdicts([replace(at_rest, least=LEAST_LAGGED)]), held]
+    comparisons = [replace(at_rest, least=LEAST_LAGGED), held]
     bare_comparisons, bare_series = _sweep_without_margin(
         [Stack(step, modulus, scale=scale) for scale in scales for modulus in moduli for step in steps]
     )
     margin_comparisons, margin_series = _sweep_margins(margins)
-    return ExperimentReport(
-        "Box on a box",
-        SOURCE,
-        (*comparisons, *bare_comparisons, *margin_comparisons, *_compare_rods(), *_compare_mug()),
-        {**bare_series, **margin_series},
-    )
+    rows = [*comparisons, *bare_comparisons, *margin_comparisons, *_compare_rods(), *_compare_mug()]
+    series = {**bare_series, **margin_series}
+    return ExperimentReport("Box on a box", SOURCE, tuple(with_verdicts(rows)), series)
 
 
 def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[str, list[float]]]:
@@ -264,7 +261,7 @@ def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[s
     ]
     # A single stack says nothing about where it begins.
     if (~slow).sum() > 1:
-        differing = [
+        comparisons += [
             Comparison(
                 "no margin, π₁ > π, share that rattles",
                 "",
@@ -284,7 +281,6 @@ def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[s
                 least=LEAST_ONSET,
             ),
         ]
-        comparisons += with_verdicts(differing)
     return comparisons, {
         "frequency": frequency.tolist(),
         "spread": spread.tolist(),
@@ -310,13 +306,13 @@ def _sweep_margins(margins: Sequence[float]) -> tuple[list[Comparison], dict[str
         rows.append(Comparison(quantity, "δt² g", 0.0, max(held), curve.held, "absolute", control))
         if not curve.rattles:
             rows = [replace(row, least=least) for row, least in zip(rows, LEAST_WITHOUT, strict=True)]
-        comparisons += with_verdicts(rows)
+        comparisons += rows
         if curve.over:
             least = _least_that_holds(margins, spreads)
             quantity = f"{name}, page's margin over the least tried that holds"
             over = curve.enough / least
             row = Comparison(quantity, "", 1.0, over, curve.over, "absolute", least=LEAST_OVER)
-            comparisons += with_verdicts([row])
+            comparisons.append(row)
     return comparisons, series
 
 

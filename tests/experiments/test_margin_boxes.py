@@ -123,8 +123,8 @@ def test_boxes_that_all_stand_still_are_noticed(monkeypatch):
     report = margin_boxes.run(*margin_boxes.QUICK)
     wrong = {c.quantity for c in report.comparisons if not c.agrees}
     assert wrong == {
-        "no margin, least that rattles",
-        "no margin, most",
+        "reproduced: no margin, least that rattles",
+        "reproduced: no margin, most",
         "reproduced: 1 ms, no margin",
         "reproduced: 10 ms, no margin",
     }
