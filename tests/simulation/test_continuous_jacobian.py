@@ -74,7 +74,7 @@ def test_velocities_enter_as_in_differences_and_coordinates_nearly_so() -> None:
 def test_newtons_method_takes_two_iterations_a_step_of_a_grasp() -> None:
     """Nine queries of contact, three of them for no stage; with one for every coordinate there were forty."""
     world = hs.World(hs.load_scene("cylinder_grasp").scene.with_({"solver": {"integrator": "continuous"}}))
-    world.step(30)
+    world.step(50)  # until it has closed
     before = world.diagnostics()
     world.step(10)
     after = world.diagnostics()

@@ -247,7 +247,8 @@ def coarse_pairs(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bo
     """
     rigid = np.array([c.geometry.is_rigid for c in colliders], dtype=bool)
     coarse = np.array([c.geometry.is_coarse for c in colliders], dtype=bool)
-    return rigid[pairs].all(axis=1) | coarse[pairs].all(axis=1)
+    found: NDArray[np.bool_] = rigid[pairs].all(axis=1) | coarse[pairs].all(axis=1)
+    return found
 
 
 def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:
