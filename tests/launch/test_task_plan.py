@@ -51,6 +51,17 @@ def test_the_node_simulates_the_scene_of_the_seed_to_the_last_bit(seed):
     assert scene.spec == scene_of(TASKS["pancake_flip"], seed).spec
 
 
+def test_both_programs_are_told_what_is_set_beside_what_is_drawn():
+    bringup = plan_task("peg_in_hole", "3", values="models.block.pose.xyz=[0.45,0,0.055] time_step=2e-3")
+    told = bringup.controller["scene_values"]
+    assert told == ["models.block.pose.xyz=[0.45, 0, 0.055]", "time_step=0.002"]
+    assert bringup.node["lock_step_steps"] == 2
+    judge = scene_of(TASKS["peg_in_hole"], 3, parse_scene_values(told))
+    values = parse_scene_values(bringup.node["scene_values"])
+    assert find_scene("peg_in_hole").with_(values).spec == judge.spec
+    assert "models.block.pose.rpy" in values  # as drawn
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_every_instant_that_is_answered_is_told_by_all_topics(task):
     """Steps of lock-step are those of a period, and rates hit the ends of the periods."""
@@ -114,5 +125,5 @@ def test_the_launch_file_is_python_and_passes_on_every_argument():
         if isinstance(node, ast.Assign) and node.targets[0].id == "ARGUMENTS"
     )
     names = {key.value for key in table.keys}
-    assert names == {"task", "settings", "seed", "json", "viewer"}
+    assert names == {"task", "settings", "values", "seed", "json", "viewer"}
     assert set(re.findall(r'given\["(\w+)"\]', text)) == names

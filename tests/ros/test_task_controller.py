@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import os
 import subprocess
 import sys
@@ -20,19 +21,29 @@ from hydro_sim.task_control import __main__ as program
 from hydro_sim.task_control import controller as controller_module
 from hydro_sim.task_control.controller import TaskController, joint_commands
 from hydro_sim.task_control.instants import depth_of
+from hydro_sim.task_control.scene_check import SceneCheck
 from hydro_sim_bringup.task_plan import plan_task
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation import JointCommand
+from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, find_task, run_trial
 from hydro_sim_core.tasks import attempt as attempt_module
 from hydro_sim_core.tasks import trial as trial_module
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome
+from hydro_sim_core.tasks.trial import scene_of
 from support.ros.node_process import NodeProcess
 from support.ros_domains import take_domain
 
 TASK, SEED = TASKS["pancake_flip"], 3
 COMPILED = 400.0
+#: Links of welded models that a draw moves, by task.
+STANDS_ELSEWHERE = {
+    "peg_in_hole": ("block",),
+    "m16_nut": ("bolt",),
+    "bolt_in_nut": ("nut",),
+    "pencil_turn": ("spatula_stand",),
+}
 
 
 def arguments_of(parameters):
@@ -98,9 +109,50 @@ def test_it_sees_over_ros_what_it_would_in_one_process_to_the_last_bit(start_nod
     assert np.nanmax(np.abs(after - before)) > 5e-4
 
 
-def compare_to_the_last_bit(monkeypatch, ros, task):
-    """Half a second of a task over ROS and in one process: equal measurements, which are given back."""
-    task = replace(task, duration=0.5)
+@pytest.mark.heavy(4)
+@pytest.mark.parametrize("name", sorted(TASKS, key=lambda name: name not in STANDS_ELSEWHERE))
+def test_every_task_has_over_ros_the_measurements_of_one_process(start_node, monkeypatch, name):
+    """Drawn models that stand elsewhere than the controller believes included, of which no topic tells."""
+    process = start_node_of(start_node, name)
+    with executor_in(process.domain) as ros:
+        measured = compare_to_the_last_bit(monkeypatch, ros, TASKS[name], 0.04)
+    drawn, meant = (World(scene_of(TASKS[name], seed)) for seed in (SEED, None))
+    moved = [link for link in drawn.frame_names if np.any(drawn.frame_pose(link) != meant.frame_pose(link))]
+    for link in STANDS_ELSEWHERE.get(name, ()):
+        assert link in moved
+        np.testing.assert_array_equal(measured[-1].poses[link], drawn.frame_pose(link))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_ends_over_ros_as_in_one_process(start_node, monkeypatch, name):
+    """Whole trials, with their courses; both succeed."""
+    process = start_node_of(start_node, name)
+    trial = run_trial(TASKS[name], SEED)
+    with executor_in(process.domain) as ros:
+        ending = ending_over(ros, TASKS[name])
+    assert ending.outcome == Outcome(True, "", trial.measures)
+    assert (trial.succeeded, ending.course) == (True, trial.course)
+
+
+def start_node_of(start_node, name):
+    """The node with the scene of a task and seed, as the launch file starts it."""
+    given = plan_task(name, str(SEED)).node | {"status_line": False, "real_time_factor": 0.0}
+    process = start_node(*arguments_of(given))
+    process.wait_for_output(f"scene '{TASKS[name].scene}'", COMPILED)
+    return process
+
+
+def ending_over(ros, task, watch=lambda measured: None):
+    """How a task with the seed ends over ROS."""
+    own, executor = ros
+    controller = TaskController(own, task, "hydro_sim", watch, scene=scene_of(task, SEED))
+    return controller.run(executor, Event(), 60.0, 30.0)
+
+
+def compare_to_the_last_bit(monkeypatch, ros, task, duration=0.5):
+    """Begin of a task over ROS and in one process: equal measurements, which are given back."""
+    task = replace(task, duration=duration)
     expected, measured = [], []
     measure = trial_module.measure
 
@@ -110,13 +162,12 @@ def compare_to_the_last_bit(monkeypatch, ros, task):
 
     monkeypatch.setattr(trial_module, "measure", noted)
     trial = run_trial(task, SEED)
-    own, executor = ros
-    ending = TaskController(own, task, "hydro_sim", measured.append).run(executor, Event(), 60.0, 30.0)
+    ending = ending_over(ros, task, measured.append)
     assert (ending.outcome.reason, ending.phase, ending.time) == (trial.reason, trial.phase, trial.time)
-    assert trial.reason == "not done within 0.5 s"
+    assert trial.reason == f"not done within {duration:g} s"
     assert ending.course == trial.course
     assert [at.time for at in measured] == [at.time for at in expected]
-    assert len(measured) == 61
+    assert len(measured) == 1 + math.ceil((duration + 0.1) / task.period - 1e-9)
     for ours, theirs in zip(measured, expected, strict=True):
         assert ours.positions == theirs.positions
         for kind in ("wrenches", "poses", "images"):
@@ -211,7 +262,9 @@ def test_a_simulation_that_falls_silent_is_told(node, monkeypatch, capfd):
     """It waits for ever, as it refuses an answer; one that is killed says as little."""
     refused = JointState(name=["no_joint"], position=[1.0])
     monkeypatch.setattr(controller_module, "joint_commands", lambda commands, stamp: refused)
-    assert run_program(monkeypatch, node.domain, replace(TASK, controller=Still), "timeout:=1.0") == 1
+    assert (
+        run_program(monkeypatch, node.domain, replace(TASK, controller=Still), "seed:=3", "timeout:=1.0") == 1
+    )
     out = capfd.readouterr().out
     assert "to stand still: the simulation has been silent for 1." in out
     assert "it lacks hydro_sim/wrench/" in out
@@ -330,9 +383,27 @@ def test_another_scene_is_told(start_node, monkeypatch, capfd):
     assert "simulate the scene of the task" in told
 
 
+@pytest.mark.parametrize("given", [["seed:=2"], ["seed:=3", "scene_values:=[time_step=2e-3]"]])
+def test_a_simulation_with_other_values_is_told(node, monkeypatch, capfd, given):
+    """What stands elsewhere would be judged where it does not stand."""
+    assert run_program(monkeypatch, node.domain, TASK, *given) == 1
+    (line,) = capfd.readouterr().err.splitlines()
+    assert (
+        "the scene that is simulated: has other scene_values than the seed and scene_values of this" in line
+    )
+    assert "tell both the same" in line
+    assert node.alive
+
+
+def test_a_driver_without_parameters_is_believed(clock, listener):
+    check = SceneCheck(listener, "driver", *2 * [find_scene("peg_in_hole")])
+    assert check.passed()
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ("scene_values:=[time_step]", "scene_values 'time_step': is no PATH=VALUE"),
         ("sed:=3", "sed: no such parameter"),
         ("seed:=-7", "seed: -7 is no seed; give 0 or more, or -1 for none"),
         ("timeout:=.nan", "timeout: nan s cannot be waited; give a number above 0"),

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hydro_sim.loading import parse_scene_values
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.view import Bubble
 from hydro_sim_core.simulation.loading import find_scene
@@ -36,7 +37,9 @@ class TaskBringup:
     controller: dict[str, Any]
 
 
-def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = "") -> TaskBringup:
+def plan_task(
+    task: str, seed: str = "", json_file: str = "", settings: str = "", values: str = ""
+) -> TaskBringup:
     """Choose the parameters for the arguments of the launch file.
 
     Args:
@@ -44,16 +47,18 @@ def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = ""
         seed: Of its variation; empty for the scene as it is.
         json_file: File for the result; empty for none.
         settings: Of its controller, as NAME=VALUE NAME=VALUE.
+        values: Other values of the scene than those drawn, as PATH=VALUE PATH=VALUE.
 
     Raises:
-        InputError: There is no such task or setting, the seed is no whole number from 0 on, or the scene's time step
-            does not divide the task's period.
+        InputError: There is no such task, setting or path, the seed is no whole number from 0 on, or the scene's time
+            step does not divide the task's period.
     """
     found = find_task(task, parse_settings(settings))
     drawn = _seed(seed)
     scene = find_scene(found.scene)
-    values = draw(found, drawn, scene).values
-    steps = steps_of_a_period(found, scene.spec.time_step)
+    given = parse_scene_values(values.split())
+    changes = {**draw(found, drawn, scene).values, **given}
+    steps = steps_of_a_period(found, scene.with_(changes).spec.time_step)
     # Every instant that is answered has to be told of, by all topics.
     rate = math.ceil(_LEAST_RATE * found.period - 1e-9) / found.period
     node = {
@@ -65,11 +70,13 @@ def plan_task(task: str, seed: str = "", json_file: str = "", settings: str = ""
         "wrench_rate": rate,
         **_images(found.bubbles, rate, drawn or 0),
     }
-    if values:
-        node["scene_values"] = [f"{path}={json.dumps(value)}" for path, value in values.items()]
+    if changes:
+        node["scene_values"] = _written(changes)
     controller: dict[str, Any] = {"task": task}
     if drawn is not None:
         controller["seed"] = drawn
+    if given:
+        controller["scene_values"] = _written(given)
     if settings:
         controller["settings"] = settings
     if json_file:
@@ -93,6 +100,10 @@ def _images(bubbles: Sequence[Bubble], rate: float, seed: int) -> dict[str, Any]
         "bubble_depth_noise": kind.depth_noise,
         "bubble_noise_seed": seed,
     }
+
+
+def _written(values: Mapping[str, Any]) -> list[str]:
+    return [f"{path}={json.dumps(value)}" for path, value in values.items()]
 
 
 def _seed(text: str) -> int | None:

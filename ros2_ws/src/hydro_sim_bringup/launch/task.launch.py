@@ -14,6 +14,7 @@ BOOLEAN = ("true", "false", "True", "False")
 ARGUMENTS = {
     "task": ("pancake_flip", "Task to try.", tuple(tasks())),
     "settings": ("", "Settings of its controller: NAME=VALUE NAME=VALUE.", None),
+    "values": ("", "Other values of the scene than those drawn: PATH=VALUE PATH=VALUE.", None),
     "seed": ("", "Draw start, friction and stiffness; empty: the scene as it is.", None),
     "json": ("", "File for the result.", None),
     "viewer": ("false", "Serve a web page that shows it, at the pace of the wall clock.", BOOLEAN),
@@ -32,7 +33,7 @@ def generate_launch_description():
 def start(context):
     """The node with the task's scene, and the controller; both end with the controller."""
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    bringup = plan_task(given["task"], given["seed"], given["json"], given["settings"])
+    bringup = plan_task(given["task"], given["seed"], given["json"], given["settings"], given["values"])
     viewer = given["viewer"].lower() == "true"
     pace = {"viewer": viewer, "real_time_factor": 1.0 if viewer else 0.0, "status_line": False}
     return [

@@ -15,6 +15,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from hydro_sim.loading import parse_scene_values
 from hydro_sim.task_control.controller import TaskController
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
@@ -22,11 +23,13 @@ from hydro_sim_core.tasks import find_task
 from hydro_sim_core.tasks.attempt import Ending
 from hydro_sim_core.tasks.registry import parse_settings
 from hydro_sim_core.tasks.task import Task
+from hydro_sim_core.tasks.trial import scene_of
 
 #: Defaults of the parameters, which have their types.
 PARAMETERS: dict[str, Any] = {
     "task": "",
     "settings": "",
+    "scene_values": [],
     "simulator": "hydro_sim",
     "json": "",
     "seed": -1,
@@ -65,7 +68,8 @@ def _try(stop: Event) -> int:
     try:
         parameters = read_parameters(node)
         task = find_task(parameters["task"], parse_settings(parameters["settings"]))
-        controller = TaskController(node, task, parameters["simulator"], tell=_tell)
+        scene = scene_of(task, _seed(parameters), parse_scene_values(parameters["scene_values"]))
+        controller = TaskController(node, task, parameters["simulator"], tell=_tell, scene=scene)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         ending = controller.run(executor, stop, parameters["start_timeout"], parameters["timeout"])
@@ -79,6 +83,10 @@ def _try(stop: Event) -> int:
         return 0
     print(f"failed after {ending.time:.2f} s, to {ending.phase}: {outcome.reason}")
     return 1
+
+
+def _seed(parameters: dict[str, Any]) -> int | None:
+    return parameters["seed"] if parameters["seed"] >= 0 else None
 
 
 def _tell(line: str) -> None:
@@ -117,7 +125,8 @@ def report(parameters: dict[str, Any], task: Task, ending: Ending) -> dict[str, 
     return {
         "task": parameters["task"],
         "settings": dict(task.settings),
-        "seed": parameters["seed"] if parameters["seed"] >= 0 else None,
+        "set": parse_scene_values(parameters["scene_values"]),
+        "seed": _seed(parameters),
         "succeeded": ending.outcome.succeeded,
         "reason": ending.outcome.reason,
         "phase": ending.phase,

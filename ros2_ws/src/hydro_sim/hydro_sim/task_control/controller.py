@@ -16,6 +16,8 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Image, JointState, MultiDOFJointState
 
 from hydro_sim.task_control.instants import FLOATING, JOINTS, Instants, Stamp
+from hydro_sim.task_control.scene_check import SceneCheck
+from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt, controller_of
@@ -41,6 +43,7 @@ class TaskController:
         simulator: Name of the simulation's node.
         watch: Called with every measurement that is answered.
         tell: Told every few seconds what the start waits for, and once that another controller has come.
+        scene: What is simulated, by which the task is judged; None for the task's own, in which its controller plans.
 
     Attributes:
         ending: How it ended; None as long as it has not.
@@ -53,12 +56,15 @@ class TaskController:
         simulator: str,
         watch: Callable[[Measurement], None] = lambda measured: None,
         tell: Callable[[str], None] = lambda line: None,
+        scene: LoadedScene | None = None,
     ) -> None:
         self._node, self._task, self._watch, self._tell = node, task, watch, tell
-        # The controller knows the scene as it is meant to be.
+        # The controller knows the scene as it is meant to be; its judge the one that is simulated.
         self._model = World(find_scene(task.scene))
         self._controller = controller_of(task, self._model)
-        self._instants = Instants(World(self._model.scene, like=self._model), simulator, task.bubbles)
+        simulated = scene or self._model.scene
+        self._check = SceneCheck(node, simulator, self._model.scene, simulated)
+        self._instants = Instants(World(simulated, like=self._model), simulator, task.bubbles)
         self._period = round(1e9 * task.period)
         self._attempt: Attempt | None = None
         self._measured = -math.inf  # simulated time of the last measurement, ns
@@ -67,6 +73,9 @@ class TaskController:
         self._others = 0  # that publish commands too, at the last look
         self.ending: Ending | None = None
         self._commands = node.create_publisher(JointState, _COMMANDS, 10)
+        self._listen_to_all(node)
+
+    def _listen_to_all(self, node: Node) -> None:
         self._listen(node, JointState, JOINTS)
         for topic in self._instants.wrenches.values():
             self._listen(node, WrenchStamped, topic)
@@ -94,7 +103,7 @@ class TaskController:
             How it ended; a simulation that falls silent is a failure with its reason.
 
         Raises:
-            InputError: The simulation is of another scene.
+            InputError: The simulation is of another scene, or of other values.
         """
         told, before = 0.0, time.monotonic()
         while self.ending is None:
@@ -143,7 +152,7 @@ class TaskController:
             return
         if not self._commands.get_subscription_count():
             return  # nobody would hear the answer; a simulation that waits repeats what it has said
-        if self._attempt is None and self._is_led_by_another():
+        if self._attempt is None and (self._is_led_by_another() or not self._check.passed()):
             return
         self._answer(measured, stamp)
         self._measured, self._silent = nanoseconds, 0.0

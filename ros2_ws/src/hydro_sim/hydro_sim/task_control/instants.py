@@ -32,10 +32,11 @@ class Instants:
     """Collects the messages of an instant until all are there.
 
     Links are where the model has them at the measured positions of joints and poses of floating ones: the numbers of
-    the messages are those of the simulation, so that the poses are equal to the last bit.
+    the messages are those of the simulation, so that the poses are equal to the last bit. Of welded models no message
+    tells; they stand where the model has them.
 
     Args:
-        model: World of the scene that the controller believes in.
+        model: World of the scene that is simulated.
         simulator: Name of the node that publishes.
         bubbles: Soft-bubble fingers whose depth images the task needs, in the order in which the node has them.
 
