@@ -96,8 +96,13 @@ def _check_distinct(paths: Iterable[Path]) -> None:
         seen.add(place)
 
 
-def check_writable(path: Path, overwrite: bool = False) -> None:
+def check_writable(path: Path, overwrite: bool = False, replace: str = REPLACE) -> None:
     """Refuse a file that cannot be written, before the run that would produce it.
+
+    Args:
+        path: The file.
+        overwrite: Whether it may be replaced.
+        replace: Remedy for one that exists and may not.
 
     Raises:
         InputError: The folder is missing, file or folder is not writeable, or the file exists and may not be replaced.
@@ -111,7 +116,7 @@ def check_writable(path: Path, overwrite: bool = False) -> None:
     if path.is_fifo() and path.parent not in (Path("/dev"), Path("/dev/fd")):
         raise InputError(path, "", "is a pipe", "give another file")
     if path.is_file() and not overwrite:
-        raise InputError(path, "", "exists already", REPLACE)
+        raise InputError(path, "", "exists already", replace)
     try:
         _try_to_write(path)
     except OSError as error:

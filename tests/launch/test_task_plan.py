@@ -25,6 +25,8 @@ def test_both_programs_have_these_parameters():
     for name, value in bringup.node.items():
         assert isinstance(value, list) or type(value) is type(getattr(Parameters(), name)), name
     assert bringup.controller == {"task": "pancake_flip", "seed": 3, "json": "result.json"}
+    replacing = plan_task("pancake_flip", json_file="result.json", overwrite=True)
+    assert replacing.controller == {"task": "pancake_flip", "json": "result.json", "overwrite": True}
     assert bringup.controller.keys() <= PARAMETERS.keys()
     assert plan_task("pancake_flip").controller == {"task": "pancake_flip"}
     assert "scene_values" not in plan_task("pancake_flip").node
@@ -125,5 +127,5 @@ def test_the_launch_file_is_python_and_passes_on_every_argument():
         if isinstance(node, ast.Assign) and node.targets[0].id == "ARGUMENTS"
     )
     names = {key.value for key in table.keys}
-    assert names == {"task", "settings", "values", "seed", "json", "viewer"}
+    assert names == {"task", "settings", "values", "seed", "json", "overwrite", "viewer"}
     assert set(re.findall(r'given\["(\w+)"\]', text)) == names

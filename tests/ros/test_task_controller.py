@@ -395,6 +395,39 @@ def test_a_simulation_with_other_values_is_told(node, monkeypatch, capfd, given)
     assert node.alive
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("missing/r.json", "there is no folder"),
+        ("old.json", "exists already; give another name, or overwrite:=true to replace it"),
+    ],
+)
+def test_a_result_that_cannot_be_written_is_told_before_the_task(monkeypatch, capfd, tmp_path, name, told):
+    """No simulation is there; it would have been waited for."""
+    (tmp_path / "old.json").write_text("kept")
+    assert run_program(monkeypatch, take_domain(), TASK, f"json:={tmp_path / name}") == 1
+    printed = capfd.readouterr()
+    (line,) = printed.err.splitlines()
+    assert told in line
+    assert printed.out == ""
+    assert (tmp_path / "old.json").read_text() == "kept"
+
+
+def test_a_result_that_is_lost_meanwhile_costs_no_outcome(monkeypatch, capfd, tmp_path):
+    """An older one is replaced where that is asked for; a folder may go while a task is tried."""
+    old, gone = tmp_path / "old.json", tmp_path / "gone"
+    old.write_text("kept")
+    gone.mkdir()
+    given = "start_timeout:=0.1", "overwrite:=true"
+    assert run_program(monkeypatch, take_domain(), TASK, f"json:={old}", *given) == 1
+    assert json.loads(old.read_text())["succeeded"] is False
+    monkeypatch.setattr(program, "report", lambda *_: gone.rmdir() or {})
+    assert run_program(monkeypatch, take_domain(), TASK, f"json:={gone}/r.json", *given) == 1
+    printed = capfd.readouterr()
+    assert printed.out.count("failed after 0.00 s, to begin: the simulation has been silent for") == 2
+    assert "gone/r.json: No such file or directory" in printed.err
+
+
 def test_a_driver_without_parameters_is_believed(clock, listener):
     check = SceneCheck(listener, "driver", *2 * [find_scene("peg_in_hole")])
     assert check.passed()

@@ -38,7 +38,12 @@ class TaskBringup:
 
 
 def plan_task(
-    task: str, seed: str = "", json_file: str = "", settings: str = "", values: str = ""
+    task: str,
+    seed: str = "",
+    json_file: str = "",
+    settings: str = "",
+    values: str = "",
+    overwrite: bool = False,
 ) -> TaskBringup:
     """Choose the parameters for the arguments of the launch file.
 
@@ -48,6 +53,7 @@ def plan_task(
         json_file: File for the result; empty for none.
         settings: Of its controller, as NAME=VALUE NAME=VALUE.
         values: Other values of the scene than those drawn, as PATH=VALUE PATH=VALUE.
+        overwrite: Whether the file may be replaced.
 
     Raises:
         InputError: There is no such task, setting or path, the seed is no whole number from 0 on, or the scene's time
@@ -81,6 +87,8 @@ def plan_task(
         controller["settings"] = settings
     if json_file:
         controller["json"] = json_file
+    if overwrite:
+        controller["overwrite"] = True
     return TaskBringup(node, controller)
 
 

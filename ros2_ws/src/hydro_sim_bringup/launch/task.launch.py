@@ -17,6 +17,7 @@ ARGUMENTS = {
     "values": ("", "Other values of the scene than those drawn: PATH=VALUE PATH=VALUE.", None),
     "seed": ("", "Draw start, friction and stiffness; empty: the scene as it is.", None),
     "json": ("", "File for the result.", None),
+    "overwrite": ("false", "Replace that file.", BOOLEAN),
     "viewer": ("false", "Serve a web page that shows it, at the pace of the wall clock.", BOOLEAN),
 }
 
@@ -33,8 +34,11 @@ def generate_launch_description():
 def start(context):
     """The node with the task's scene, and the controller; both end with the controller."""
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    bringup = plan_task(given["task"], given["seed"], given["json"], given["settings"], given["values"])
     viewer = given["viewer"].lower() == "true"
+    overwrite = given["overwrite"].lower() == "true"
+    bringup = plan_task(
+        given["task"], given["seed"], given["json"], given["settings"], given["values"], overwrite
+    )
     pace = {"viewer": viewer, "real_time_factor": 1.0 if viewer else 0.0, "status_line": False}
     return [
         Node(

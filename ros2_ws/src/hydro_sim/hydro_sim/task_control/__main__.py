@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import signal
 import sys
@@ -17,6 +16,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from hydro_sim.loading import parse_scene_values
 from hydro_sim.task_control.controller import TaskController
+from hydro_sim_core.cli.output import write_report
+from hydro_sim_core.cli.outputs import STANDARD_OUTPUT, check_writable
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.tasks import find_task
@@ -32,6 +33,7 @@ PARAMETERS: dict[str, Any] = {
     "scene_values": [],
     "simulator": "hydro_sim",
     "json": "",
+    "overwrite": False,
     "seed": -1,
     "start_timeout": 600.0,
     "timeout": 10.0,
@@ -67,6 +69,7 @@ def _try(stop: Event) -> int:
     node = rclpy.create_node("task_controller", automatically_declare_parameters_from_overrides=True)
     try:
         parameters = read_parameters(node)
+        written = _file_of(parameters)
         task = find_task(parameters["task"], parse_settings(parameters["settings"]))
         scene = scene_of(task, _seed(parameters), parse_scene_values(parameters["scene_values"]))
         controller = TaskController(node, task, parameters["simulator"], tell=_tell, scene=scene)
@@ -75,14 +78,23 @@ def _try(stop: Event) -> int:
         ending = controller.run(executor, stop, parameters["start_timeout"], parameters["timeout"])
     finally:
         node.destroy_node()
-    if parameters["json"]:
-        _write(Path(parameters["json"]), report(parameters, task, ending))
     outcome = ending.outcome
+    line = f"failed after {ending.time:.2f} s, to {ending.phase}: {outcome.reason}"
     if outcome.succeeded:
-        print(f"succeeded after {ending.time:.2f} s")
-        return 0
-    print(f"failed after {ending.time:.2f} s, to {ending.phase}: {outcome.reason}")
-    return 1
+        line = f"succeeded after {ending.time:.2f} s"
+    print(line, file=sys.stderr if written == STANDARD_OUTPUT else sys.stdout, flush=True)
+    write_report(written, report(parameters, task, ending))
+    return 0 if outcome.succeeded else 1
+
+
+def _file_of(parameters: dict[str, Any]) -> Path | None:
+    """File of the result, which can be written; None for none."""
+    if not parameters["json"]:
+        return None
+    path = Path(parameters["json"])
+    if path != STANDARD_OUTPUT:
+        check_writable(path, parameters["overwrite"], "give another name, or overwrite:=true to replace it")
+    return path
 
 
 def _seed(parameters: dict[str, Any]) -> int | None:
@@ -134,18 +146,6 @@ def report(parameters: dict[str, Any], task: Task, ending: Ending) -> dict[str, 
         "measures": dict(ending.outcome.measures),
         "course": [dict(point) for point in ending.course],
     }
-
-
-def _write(path: Path, data: dict[str, Any]) -> None:
-    """Write a file that may replace an older result.
-
-    Raises:
-        InputError: It cannot be written.
-    """
-    try:
-        path.write_text(json.dumps(data, indent=2, allow_nan=False) + "\n")
-    except OSError as error:
-        raise InputError(path, "", error.strerror or str(error), "give another name for the result") from None
 
 
 if __name__ == "__main__":
