@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 from hydro_sim_core.compilation import CompilationFailed
-from hydro_sim_core.errors import InputError, printable, shortened
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.tasks.own_code import (
+    checked_controller,
+    next_of,
+    numbers_of,
+    outcome_of,
+    script_of,
+    told,
+)
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
-
-_Result = TypeVar("_Result")
 
 #: How long a world goes on after the controller has ended, s.
 AFTERWARDS = 1.0
@@ -61,8 +66,7 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
     course = []
 
     def follow(measured: Measurement) -> Measurement:
-        numbers = _its_own(lambda: task.follow(measured), task.follow, "what the task follows")
-        course.append({"time, s": measured.time, **numbers})
+        course.append({"time, s": measured.time, **numbers_of(task, measured)})
         return measured
 
     def ended(outcome: Outcome) -> Ending:
@@ -71,11 +75,11 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
     reason = ""
     try:
         follow(before)
-        script = controller.script(before)
-        commands = _next_of(script, partial(next, script))
+        script = script_of(controller, before)
+        commands = next_of(script, partial(next, script))
         while commands is not None and now.time < before.time + task.duration:
             now = later = follow((yield commands))
-            commands = _next_of(script, partial(script.send, now))
+            commands = next_of(script, partial(script.send, now))
         if commands is not None:
             reason = f"not done within {task.duration:g} s"
     except TaskFailed as failure:
@@ -85,8 +89,7 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
     try:
         while later.time < now.time + AFTERWARDS:
             later = follow((yield {}))
-        story = Story(before, now, later, course)
-        judged = _its_own(lambda: task.judge(story), task.judge, "the judge")
+        judged = outcome_of(task, Story(before, now, later, course))
     except (TaskFailed, Refused) as failure:
         return ended(Outcome(False, reason or str(failure)))
     return ended(Outcome(False, reason) if reason else judged)
@@ -128,11 +131,13 @@ def controller_of(task: Task, model: World) -> TaskController:
         InputError: The world does not fit the task.
     """
     try:
-        return task.controller(model, task.period)
+        return checked_controller(task.controller(model, task.period), task.controller)
     except (InputError, CompilationFailed):
         raise
-    except Exception as error:
-        return _Broken(_told(error, task.controller, "the controller"))
+    except TaskFailed as failure:
+        return _Broken(str(failure))
+    except (Exception, SystemExit) as error:
+        return _Broken(told(error, task.controller, "the controller"))
 
 
 class _Broken:
@@ -146,38 +151,3 @@ class _Broken:
         """Fails before the first period."""
         raise TaskFailed(self._reason)
         yield {}  # makes it a generator
-
-
-def _next_of(script: Script, go_on: Callable[[], dict[str, JointCommand]]) -> dict[str, JointCommand] | None:
-    """The next commands of a controller, None where it has ended."""
-    try:
-        commands = _its_own(go_on, script, "the controller")
-    except StopIteration:
-        return None
-    if not isinstance(commands, Mapping):
-        raise TaskFailed(f"the controller gives {type(commands).__name__} in place of commands")
-    return commands
-
-
-def _its_own(call: Callable[[], _Result], code: Any, who: str) -> _Result:
-    """The result of a call of a task's own code.
-
-    Raises:
-        TaskFailed: It gives up, or raises anything that no caller expects of it.
-    """
-    try:
-        return call()
-    except (TaskFailed, StopIteration, CompilationFailed):
-        raise
-    except Exception as error:
-        raise TaskFailed(_told(error, code, who)) from error
-
-
-def _told(error: Exception, code: Any, who: str) -> str:
-    """Type, text and place of an exception: where it was raised, and the line of the task that led there."""
-    frames = traceback.extract_tb(error.__traceback__)[1:] or traceback.extract_tb(error.__traceback__)
-    own = getattr(code, "gi_code", getattr(code, "__code__", None))
-    lines = [frame for frame in frames if own is not None and frame.filename == own.co_filename]
-    places = dict.fromkeys(f"{frame.filename}, line {frame.lineno}" for frame in (*lines[-1:], frames[-1]))
-    text = printable(shortened(str(error)))
-    return f"{who} raised {type(error).__name__}{text and ': '}{text} ({', from '.join(places)})"

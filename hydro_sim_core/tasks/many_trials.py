@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks.registry import find_told_task
-from hydro_sim_core.tasks.trial import Trial, run_trial
+from hydro_sim_core.tasks.trial import Trial, draw, run_trial
 from hydro_sim_core.workers import Lost, completed
 
 
@@ -32,9 +33,13 @@ def run_trials(
         Their trials, in the order of the seeds; they do not depend on ``jobs``.
 
     Raises:
-        InputError: There is no such task or setting, a path or value is wrong, or a trial's process is killed twice.
+        InputError: There is no such task or setting, a path or value is wrong, what draws fails, or a trial's process
+            is killed twice.
     """
-    find_told_task(name, values or {})
+    task, _ = find_told_task(name, values or {})
+    scene = find_scene(task.scene)
+    for seed in seeds:
+        draw(task, seed, scene)
     trials: dict[int, Trial] = {}
     for index, trial in completed(partial(told_trial, name, dict(values or {})), seeds, jobs):
         if isinstance(trial, Lost):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.tasks.attempt import Ending, attempt, carried_out, controller_of
+from hydro_sim_core.tasks.own_code import told
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.variation import Draws
@@ -55,9 +57,16 @@ class Trial:
     def as_dict(self, with_course: bool = False) -> dict[str, Any]:
         """For JSON; the course is left out where there are many."""
         told = asdict(self)
-        if not with_course:
-            del told["course"]
+        del told["course"]
+        told["measures"] = for_json(self.measures)
+        if with_course:
+            told["course"] = [for_json(point) for point in self.course]
         return told
+
+
+def for_json(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """Numbers as JSON has them: None where there is none."""
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
 
 
 def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = None) -> LoadedScene:
@@ -77,10 +86,21 @@ def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = No
 
 
 def draw(task: Task, seed: int | None, scene: LoadedScene) -> Draws:
-    """What a seed draws of the scene of a task; nothing without one."""
+    """What a seed draws of the scene of a task; nothing without one.
+
+    Raises:
+        InputError: The task's own code does not draw.
+    """
     draws = Draws(np.random.default_rng(seed), scene)
-    if seed is not None:
+    if seed is None:
+        return draws
+    try:
         task.variation(draws)
+    except InputError:
+        raise
+    except Exception as error:
+        problem = told(error, task.variation, "what draws")
+        raise InputError(task.scene, f"seed {seed}", problem, "mend the task's variation") from error
     return draws
 
 
@@ -88,8 +108,11 @@ def steps_of_a_period(task: Task, time_step: float) -> int:
     """Steps between two commands.
 
     Raises:
-        InputError: The time step (s) does not divide the period.
+        InputError: The time step (s) does not divide the period, or the period is no time.
     """
+    if not 0.0 < task.period < math.inf:
+        problem = f"of {task.period:g} s is none"
+        raise InputError(task.scene, "the controller's period", problem, "give a number above 0")
     count = round(task.period / time_step)
     if abs(count * time_step - task.period) > 1e-9 or count < 1:
         problem = f"of {time_step:g} s does not divide the controller's period of {task.period:g} s"
@@ -117,8 +140,8 @@ def run_trial(
     # The controller knows the scene as it is meant to be.
     model = World(find_scene(task.scene))
     world = World(scene_of(task, seed, values), like=model)
-    controller = controller_of(task, model)
     count = steps_of_a_period(task, world.time_step)
+    controller = controller_of(task, model)
     faces = 0
     views = views_of(task, world, seed or 0)
     attempted = attempt(task, controller, measure(world, views))

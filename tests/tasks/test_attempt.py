@@ -1,7 +1,11 @@
 """Attempts whose task fails in its own code, or whose world does not go on: failures with a reason, no end of all."""
 
 import inspect
+import json
+import math
+import re
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +14,7 @@ import pytest
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks import attempt as attempt_module
-from hydro_sim_core.tasks import run_trial
+from hydro_sim_core.tasks import many_trials, run_trial
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Task
 
@@ -112,8 +116,147 @@ def test_what_a_controller_gives_up_with_stays_as_it_is():
 
 def test_a_yield_without_commands_is_no_end_but_a_failure():
     trial = run_trial(replace(TASK, controller=Forgets))
-    assert trial.reason == "the controller gives NoneType in place of commands"
+    place = f"{__file__}, line {line_of(Forgets.script, 'yield {}') + 1}"
+    assert trial.reason == f"the controller gives NoneType in place of commands ({place})"
     assert trial.time == pytest.approx(PERIOD)
+
+
+@pytest.mark.parametrize(
+    ("commands", "what"),
+    [
+        ({3: JointCommand(1.0)}, "3 in place of a joint's name"),
+        ({"joint_6": 3.0}, "3.0 in place of a JointCommand to joint_6"),
+        ({"joint_6": None}, "NoneType in place of a JointCommand to joint_6"),
+    ],
+)
+def test_commands_that_are_none_are_told_with_the_line_that_gives_them(commands, what):
+    """That of the part of a script, where it has parts."""
+
+    def part():
+        yield commands
+
+    class Wrong(Fails):
+        def script(self, measured):
+            yield from part()
+
+    reason = run_trial(replace(TASK, controller=Wrong)).reason
+    assert reason == f"the controller gives {what} ({__file__}, line {line_of(part, 'yield')})"
+
+
+class Mute:
+    """Has no script."""
+
+    def __init__(self, model, period):
+        self.robot = SimpleNamespace(phase="begin")
+
+
+class Listing(Fails):
+    def script(self, measured):
+        return [{}]
+
+
+class Leaves(Fails):
+    def script(self, measured):
+        yield {}
+        raise SystemExit(3)
+
+
+class NoRobot(Fails):
+    def __init__(self, model, period):
+        """It has no robot."""
+
+
+@pytest.mark.parametrize(
+    ("controller", "told", "code"),
+    [
+        (Mute, "the controller has no script(measured)", Mute),
+        (NoRobot, "the controller has no robot with a phase in words", NoRobot),
+        (Listing, "the controller's script gives list in place of a generator", Listing.script),
+    ],
+)
+def test_a_controller_that_is_none_is_told_with_its_line(controller, told, code):
+    reason = run_trial(replace(TASK, controller=controller)).reason
+    assert reason == f"{told} ({__file__}, line {inspect.getsourcelines(code)[1]})"
+
+
+def test_a_controller_that_ends_the_program_fails_its_trial():
+    place = f"{__file__}, line {line_of(Leaves.script, 'raise')}"
+    reason = run_trial(replace(TASK, controller=Leaves)).reason
+    assert reason == f"the controller raised SystemExit: 3 ({place})"
+
+
+class Ends(Fails):
+    def wrong(self):
+        """Done."""
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "told"),
+    [
+        ("judge", None, "the judge gives NoneType in place of an Outcome"),
+        ("judge", True, "the judge gives True in place of an Outcome"),
+        ("judge", Outcome(True, "", {"far, m": "x"}), "the judge gives 'x' in place of a number for far, m"),
+        ("follow", None, "what the task follows gives NoneType in place of numbers by name"),
+        ("follow", {"a": None}, "what the task follows gives NoneType in place of a number for a"),
+        ("follow", {3: 1.0}, "what the task follows gives 1.0 in place of a number for 3"),
+    ],
+)
+def test_what_is_no_outcome_and_no_number_is_told_with_the_line(part, given, told):
+    def wrong(one):
+        return given
+
+    trial = run_trial(replace(TASK, controller=Ends, **{part: partial(wrong)}))
+    assert trial.reason == f"{told} ({__file__}, line {inspect.getsourcelines(wrong)[1]})"
+    assert not trial.succeeded
+
+
+def test_numbers_of_numpy_are_numbers():
+    """As reports have them."""
+    one = np.float32(1.0)
+    task = replace(TASK, controller=Ends, follow=lambda at: {"n": np.int64(2)})
+    trial = run_trial(replace(task, judge=lambda story: Outcome(np.bool_(True), "", {"s": one})))
+    assert json.loads(json.dumps(trial.as_dict(with_course=True)))["measures"] == {"s": 1.0}
+    assert trial.succeeded
+
+
+def test_what_takes_other_arguments_is_told_with_its_line():
+    class Takes(Fails):
+        def __init__(self):
+            """Neither a world nor a period."""
+
+    reason = run_trial(replace(TASK, controller=Takes)).reason
+    assert reason.startswith("the controller raised TypeError: ")
+    assert reason.endswith(f" ({__file__}, line {inspect.getsourcelines(Takes)[1]})")
+
+
+def test_what_is_no_number_is_null_in_a_report():
+    """JSON knows no NaN; plots have a gap there."""
+    task = replace(TASK, controller=Ends, follow=lambda at: {"depth, mm": math.nan})
+    task = replace(task, judge=lambda story: Outcome(True, "", {"least, mm": math.inf}))
+    told = json.loads(json.dumps(run_trial(task).as_dict(with_course=True), allow_nan=False))
+    assert told["measures"] == {"least, mm": None}
+    assert [point["depth, mm"] for point in told["course"]] == [None] * len(told["course"])
+
+
+def test_a_variation_that_raises_is_refused_before_any_trial(monkeypatch):
+    def wrong(draws):
+        return draws.between("height, m", 0.0, 1.0) / 0
+
+    place = f"{__file__}, line {line_of(wrong, 'return')}"
+    told = f"drop_box: seed 1: what draws raised ZeroDivisionError: float division by zero ({place}); mend"
+    task = replace(TASK, variation=wrong)
+    with pytest.raises(InputError, match=re.escape(told)):
+        run_trial(task, seed=1)
+    monkeypatch.setattr(many_trials, "find_told_task", lambda name, values: (task, values))
+    monkeypatch.setattr(many_trials, "completed", lambda *_: pytest.fail("tried"))
+    with pytest.raises(InputError, match=re.escape(told)):
+        many_trials.run_trials("falling", [1, 2])
+
+
+@pytest.mark.parametrize("period", [math.nan, 0.0, -0.01, math.inf])
+def test_a_period_that_is_no_time_is_refused(period):
+    with pytest.raises(InputError, match=f"drop_box: the controller's period: of {period:g} s is none"):
+        run_trial(replace(TASK, period=period))
 
 
 def test_commands_that_the_world_refuses_are_a_failed_trial():

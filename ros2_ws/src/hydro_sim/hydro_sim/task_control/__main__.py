@@ -24,7 +24,7 @@ from hydro_sim_core.tasks import find_task
 from hydro_sim_core.tasks.attempt import Ending
 from hydro_sim_core.tasks.registry import parse_settings
 from hydro_sim_core.tasks.task import Task
-from hydro_sim_core.tasks.trial import scene_of
+from hydro_sim_core.tasks.trial import for_json, scene_of
 
 #: Defaults of the parameters, which have their types.
 PARAMETERS: dict[str, Any] = {
@@ -143,8 +143,8 @@ def report(parameters: dict[str, Any], task: Task, ending: Ending) -> dict[str, 
         "reason": ending.outcome.reason,
         "phase": ending.phase,
         "time": ending.time,
-        "measures": dict(ending.outcome.measures),
-        "course": [dict(point) for point in ending.course],
+        "measures": for_json(ending.outcome.measures),
+        "course": [for_json(point) for point in ending.course],
     }
 
 

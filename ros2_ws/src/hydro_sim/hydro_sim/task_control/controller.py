@@ -23,6 +23,7 @@ from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt, controller_of
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Outcome, Task
+from hydro_sim_core.tasks.trial import steps_of_a_period
 
 _COMMANDS = "joint_commands"
 #: Deep enough that nothing is lost while the controller plans, with joint states a thousand times a second.
@@ -61,6 +62,7 @@ class TaskController:
         self._node, self._task, self._watch, self._tell = node, task, watch, tell
         # The controller knows the scene as it is meant to be; its judge the one that is simulated.
         self._model = World(find_scene(task.scene))
+        steps_of_a_period(task, self._model.time_step)
         self._controller = controller_of(task, self._model)
         simulated = scene or self._model.scene
         self._check = SceneCheck(node, simulator, self._model.scene, simulated)

@@ -1,0 +1,166 @@
+"""A task's own code: what it raises, or gives in place of what is asked for, is told with its place."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
+from numbers import Real
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hydro_sim_core.compilation import CompilationFailed
+from hydro_sim_core.errors import printable, shortened
+from hydro_sim_core.simulation import JointCommand
+from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
+from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
+
+_Result = TypeVar("_Result")
+#: Files whose frames call what is a task's own.
+_OURS = (__file__, str(Path(__file__).with_name("attempt.py")), str(Path(__file__).with_name("trial.py")))
+_CONTROLLER, _FOLLOWED, _JUDGE = "the controller", "what the task follows", "the judge"
+
+
+def numbers_of(task: Task, measured: Measurement) -> dict[str, float]:
+    """What a task follows of a measurement.
+
+    Raises:
+        TaskFailed: It raises, or gives anything but numbers by name.
+    """
+    given = _its_own(lambda: task.follow(measured), task.follow, _FOLLOWED)
+    return _numbers(given, _FOLLOWED, task.follow)
+
+
+def outcome_of(task: Task, story: Story) -> Outcome:
+    """What the judge of a task says.
+
+    Raises:
+        TaskFailed: It raises, or gives anything but an outcome.
+    """
+    given: Any = _its_own(lambda: task.judge(story), task.judge, _JUDGE)
+    if not isinstance(given, Outcome):
+        raise TaskFailed(f"{_JUDGE} gives {_named(given)} in place of an Outcome ({place_of(task.judge)})")
+    return Outcome(bool(given.succeeded), str(given.reason), _numbers(given.measures, _JUDGE, task.judge))
+
+
+def checked_controller(given: Any, maker: Any) -> TaskController:
+    """A controller as it was made.
+
+    Raises:
+        TaskFailed: It has no ``script`` to call, or no robot with a phase.
+    """
+    if not callable(getattr(given, "script", None)):
+        raise TaskFailed(f"{_CONTROLLER} has no script(measured) ({place_of(maker)})")
+    if not isinstance(getattr(getattr(given, "robot", None), "phase", None), str):
+        raise TaskFailed(f"{_CONTROLLER} has no robot with a phase in words ({place_of(maker)})")
+    made: TaskController = given
+    return made
+
+
+def script_of(controller: TaskController, before: Measurement) -> Script:
+    """What a controller does from the first measurement on.
+
+    Raises:
+        TaskFailed: It raises, or gives no generator.
+    """
+    script: Any = _its_own(lambda: controller.script(before), controller.script, _CONTROLLER)
+    if not isinstance(script, Generator):
+        place = place_of(controller.script)
+        raise TaskFailed(f"{_CONTROLLER}'s script gives {_named(script)} in place of a generator ({place})")
+    return script
+
+
+def next_of(script: Script, go_on: Callable[[], Any]) -> dict[str, JointCommand] | None:
+    """The next commands of a controller; None where it has ended.
+
+    Raises:
+        TaskFailed: It raises, or gives anything but commands by joint.
+    """
+    try:
+        commands = _its_own(go_on, script, _CONTROLLER)
+    except StopIteration:
+        return None
+    wrong = f"{_named(commands)} in place of commands"
+    if isinstance(commands, Mapping):
+        for name, command in commands.items():
+            if not isinstance(name, str):
+                wrong = f"{_named(name)} in place of a joint's name"
+            elif not isinstance(command, JointCommand):
+                wrong = f"{_named(command)} in place of a JointCommand to {printable(shortened(name))}"
+            else:
+                continue
+            break
+        else:
+            return dict(commands)
+    raise TaskFailed(f"{_CONTROLLER} gives {wrong} ({_place_of_yield(script)})")
+
+
+def _its_own(call: Callable[[], _Result], code: Any, who: str) -> _Result:
+    """The result of a call of a task's own code.
+
+    Raises:
+        TaskFailed: It gives up, or raises anything that no caller expects of it.
+    """
+    try:
+        return call()
+    except (TaskFailed, StopIteration, CompilationFailed):
+        raise
+    except (Exception, SystemExit) as error:
+        raise TaskFailed(told(error, code, who)) from error
+
+
+def told(error: BaseException, code: Any, who: str) -> str:
+    """Type, text and place of an exception: where it was raised, and the line of the task that led there."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename not in _OURS]
+    own = getattr(code, "gi_code", getattr(_function_of(code), "__code__", None))
+    lines = [frame for frame in frames if own is not None and frame.filename == own.co_filename]
+    last = [*lines[-1:], *frames[-1:]]
+    places = dict.fromkeys(f"{frame.filename}, line {frame.lineno}" for frame in last)
+    if not last:  # it could not even be called
+        places = {place_of(code): None}
+    text = printable(shortened(str(error)))
+    return f"{who} raised {type(error).__name__}{text and ': '}{text} ({', from '.join(places)})"
+
+
+def place_of(code: Any) -> str:
+    """File and first line of a function or class."""
+    code = _function_of(code)
+    try:
+        return f"{inspect.getsourcefile(code)}, line {inspect.getsourcelines(code)[1]}"
+    except (OSError, TypeError):  # without a source, as what is typed at a prompt
+        return f"{getattr(code, '__module__', '?')}.{getattr(code, '__qualname__', type(code).__name__)}"
+
+
+def _place_of_yield(script: Any) -> str:
+    """File and line at which a generator waits, or the part of it that it yields from."""
+    while isinstance(getattr(script, "gi_yieldfrom", None), Generator):
+        script = script.gi_yieldfrom
+    return f"{script.gi_code.co_filename}, line {script.gi_frame.f_lineno}"
+
+
+def _function_of(code: Any) -> Any:
+    while isinstance(code, partial):
+        code = code.func
+    return code
+
+
+def _numbers(given: Any, who: str, code: Any) -> dict[str, float]:
+    """Numbers by name, as they are."""
+    wrong = f"{_named(given)} in place of numbers by name"
+    if isinstance(given, Mapping):
+        others = [
+            name for name, value in given.items() if not (isinstance(name, str) and isinstance(value, Real))
+        ]
+        if not others:
+            return {name: float(value) for name, value in given.items()}
+        name = others[0]
+        wrong = f"{_named(given[name])} in place of a number for {printable(shortened(str(name)))}"
+    raise TaskFailed(f"{who} gives {wrong} ({place_of(code)})")
+
+
+def _named(given: Any) -> str:
+    """Text or a number as it is written, anything else by its type."""
+    if isinstance(given, str | int | float):
+        return printable(shortened(repr(given)))
+    return type(given).__name__
