@@ -45,9 +45,11 @@ def completed(work: Callable[[Any], Any], items: Sequence[Any], jobs: int) -> It
     """
     waiting = deque(range(len(items)))
     lost: Counter[int] = Counter()
-    idle = [_Worker(work) for _ in range(min(jobs, len(items)))]
+    idle: list[_Worker] = []
     busy: dict[Connection, tuple[_Worker, int]] = {}
     try:
+        for _ in range(min(jobs, len(items))):
+            idle.append(_Worker(work))
         while waiting or busy:
             while waiting and idle:
                 worker, index = idle.pop(), waiting.popleft()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import logging
+import signal
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from importlib.resources import files
@@ -147,7 +148,12 @@ def main() -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(PrintableFormatter("%(levelname)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    app(prog_name="hydro-sim")  # `python -m hydro_sim_core` too, or completion would be installed for python
+    try:
+        app(
+            prog_name="hydro-sim"
+        )  # `python -m hydro_sim_core` too, or completion would be installed for python
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # all is done: Ctrl-C has nothing to tell of
 
 
 def _print_version(wanted: bool) -> None:

@@ -22,6 +22,7 @@ from rich.progress import (
 from rich.table import Table
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.interrupts import CTRL_C_STATUS
 from hydro_sim_core.cli.options import (
     IgnoreOption,
     PackageDirOption,
@@ -51,8 +52,6 @@ from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.trial import scene_of
 
 _WRITTEN = {"table": (".parquet",), "picture": PICTURE}
-#: Exit status after Ctrl-C, as shells have it.
-_INTERRUPTED = 130
 
 VaryOption = Annotated[
     list[str] | None,
@@ -215,7 +214,7 @@ def _run(
     except KeyboardInterrupt:
         done = f"{len(made.journal.rows)} of {plan.count} samples are in {path}"
         console.print(f"interrupted: {done}; the same command goes on", highlight=False, soft_wrap=True)
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(CTRL_C_STATUS) from None
     finally:
         made.journal.close()
 

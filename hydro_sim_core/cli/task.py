@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hydro_sim_core.cli import output
+from hydro_sim_core.cli.interrupts import CTRL_C_STATUS, CtrlC
 from hydro_sim_core.cli.options import (
     FRAME_RATE,
     PICTURE_SIZE,
@@ -50,7 +51,7 @@ from hydro_sim_core.pictures.plot_trials import plot_trials
 from hydro_sim_core.pictures.world_camera import WorldCamera
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks import Trial, run_trial, tasks
-from hydro_sim_core.tasks.attempt import AFTERWARDS
+from hydro_sim_core.tasks.attempt import AFTERWARDS, INTERRUPTED
 from hydro_sim_core.tasks.many_trials import run_trials
 from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.task import Task
@@ -160,17 +161,51 @@ def task(
         if seed is not None or film is not None:
             raise typer.BadParameter("--seeds tries many: it takes no --seed, and makes no film")
         refuse_without("a picture or film of one trial", context, *_OF_PICTURES)
-        trials = _try_and_tell(told, range(seeds), jobs, (report, picture), console)
+        with CtrlC() as ctrl_c:
+            is_done = _try_and_tell(told, range(seeds), jobs, (report, picture), console, ctrl_c)
     else:
         if jobs is not None:
             raise typer.BadParameter("--jobs is for --seeds")
         pictures = Pictures(film, picture, size, camera, fps, full_scale, solid)
         _refuse_what_does_not_fit(context, pictures, headless)
         pictures.check(chosen)
-        trials = [try_once(chosen, seed, values, headless, pictures, console)]
-        output.write_report(report, {**told, **trials[0].as_dict(with_course=True)})
-    if not all(trial.succeeded for trial in trials):
+        with CtrlC() as ctrl_c:
+            is_done = _try_one(chosen, seed, values, headless, pictures, report, told, console, ctrl_c)
+    if not is_done:
         raise typer.Exit(1)
+
+
+def _try_one(
+    task: Task,
+    seed: int | None,
+    values: dict[str, Any],
+    headless: bool,
+    pictures: Pictures,
+    report: Path | None,
+    told: dict[str, Any],
+    console: Console,
+    ctrl_c: CtrlC,
+) -> bool:
+    """Try a task once, write the report and the picture, and tell whether it has succeeded.
+
+    Raises:
+        typer.Exit: Ctrl-C was pressed before its end.
+    """
+    last: list[World] = []
+    try:
+        trial = try_once(task, seed, values, headless, pictures, console, ctrl_c, last)
+        was_ended = trial.reason == INTERRUPTED
+        output.write_report(report, {**told, "interrupted": was_ended, **trial.as_dict(with_course=True)})
+        if was_ended:
+            raise typer.Exit(CTRL_C_STATUS)
+        if pictures.picture is not None:
+            view = pictures.size, pictures.camera, pictures.pressure, task.shows, pictures.solid
+            with WorldCamera(last[0], *view) as drawn:
+                write_picture(pictures.picture, drawn.png())
+    except KeyboardInterrupt:
+        console.print("interrupted", highlight=False)
+        raise typer.Exit(CTRL_C_STATUS) from None
+    return trial.succeeded
 
 
 def _try_and_tell(
@@ -179,18 +214,27 @@ def _try_and_tell(
     jobs: int | None,
     files: tuple[Path | None, Path | None],
     console: Console,
-) -> list[Trial]:
-    """Try a task once a seed; write the report and the picture of where it fails, of those that are asked for."""
+    ctrl_c: CtrlC,
+) -> bool:
+    """Try a task once a seed, write the report and the picture of where it fails, and tell whether all have succeeded.
+
+    Raises:
+        typer.Exit: Ctrl-C was pressed before the last had ended; both files are of those that had.
+    """
     report, picture = files
     if picture is not None:
         require_matplotlib()
     name = told["task"]
     trials = try_all(name, seeds, told["set"], jobs or os.cpu_count() or 1, console)
+    ctrl_c.is_looked_at = True  # files are written whole
+    was_ended = len(trials) < len(seeds)
     rows = [trial.as_dict() for trial in trials]
-    output.write_report(report, {**told, "trials": rows})
-    if picture is not None:
+    output.write_report(report, {**told, "interrupted": was_ended, "trials": rows})
+    if picture is not None and trials:
         plot_trials(rows, picture, name)
-    return trials
+    if was_ended:
+        raise typer.Exit(CTRL_C_STATUS)
+    return all(trial.succeeded for trial in trials)
 
 
 def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headless: bool) -> None:
@@ -219,17 +263,34 @@ def try_once(
     headless: bool,
     pictures: Pictures,
     console: Console,
+    ctrl_c: CtrlC,
+    last: list[World],
 ) -> Trial:
     """Try a task once, on a page unless headless, filmed or drawn, and print the outcome.
 
+    Args:
+        task: The task.
+        seed: Of the variation; None for the scene as it is.
+        values: Other values of the scene by path.
+        headless: Whether nobody watches.
+        pictures: What is filmed and drawn of it.
+        console: Where the outcome is printed.
+        ctrl_c: Ends it.
+        last: Out: the world at its end.
+
     Raises:
-        InputError: A path or value is wrong, the page cannot be served, or a picture or film cannot be made.
+        InputError: A path or value is wrong, the page cannot be served, or a film cannot be made.
     """
     start = World(scene_of(task, seed, values))
     with compile_progress(console):
         start.step()
     start.reset()
-    last: list[World] = []
+
+    def stopped() -> bool:
+        return ctrl_c.pressed
+
+    # From here on it is looked at: what is filmed and measured so far is kept.
+    ctrl_c.is_looked_at = True
     with ExitStack() as stack:
         page = None
         if pictures.film is not None:
@@ -238,43 +299,52 @@ def try_once(
             show = _nothing
         else:
             waits = somebody_sits_there(console)
-            page = stack.enter_context(TrialPage(pictures.pressure, console, waits))
+            page = stack.enter_context(TrialPage(pictures.pressure, console, waits, stopped))
             show = page.show
 
         def watch(world: World) -> None:
             last[:] = [world]
             show(world)
 
-        trial = run_trial(task, seed, values, watch)
+        trial = run_trial(task, seed, values, watch, stopped)
         _tell_outcome(trial, console)
         if page is not None:
             page.stay()
-    if pictures.picture is not None:
-        view = pictures.size, pictures.camera, pictures.pressure, task.shows, pictures.solid
-        with WorldCamera(last[0], *view) as drawn:
-            write_picture(pictures.picture, drawn.png())
+    ctrl_c.is_looked_at = False
     return trial
 
 
 def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console: Console) -> list[Trial]:
-    """Try a task once a seed, and print how often it succeeds and where it fails.
+    """Try a task once a seed, and print how often it succeeds and where it fails, of those that Ctrl-C has let end.
 
     Raises:
         InputError: As ``try_once``.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with compile_progress(console):
-        task, of_scene = find_told_task(name, values)
-        World(scene_of(task, None, of_scene)).step()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        row = progress.add_task(name, total=len(seeds))
-        trials = run_trials(name, seeds, values, jobs, lambda trial: progress.advance(row))
+    trials: list[Trial] = []
+
+    def done(trial: Trial) -> None:
+        trials.append(trial)
+        progress.advance(row)
+
+    with suppress(KeyboardInterrupt):
+        with compile_progress(console):
+            task, of_scene = find_told_task(name, values)
+            World(scene_of(task, None, of_scene)).step()
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+            row = progress.add_task(name, total=len(seeds))
+            trials[:] = run_trials(name, seeds, values, jobs, done)
+    trials.sort(key=lambda trial: seeds.index(trial.seed or 0))
+    if len(trials) < len(seeds):
+        console.print(f"interrupted, {len(trials)} of {len(seeds)} trials done", highlight=False)
     failed = [trial for trial in trials if not trial.succeeded]
     if failed:
         table = Table("seed", "in phase", "after, s", "reason", box=box.SIMPLE_HEAD)
         for trial in failed:
             table.add_row(str(trial.seed), trial.phase, f"{trial.time:.2f}", output.shown(trial.reason))
         console.print(table)
+    if not trials:
+        return trials
     colour = "red" if failed else "green"
     count = len(trials) - len(failed)
     console.print(f"[{colour}]{count} of {len(trials)} succeeded[/{colour}]", highlight=False)
@@ -282,7 +352,9 @@ def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console:
 
 
 def _tell_outcome(trial: Trial, console: Console) -> None:
-    if trial.succeeded:
+    if trial.reason == INTERRUPTED:
+        console.print(f"interrupted after {trial.time:.2f} s, to {trial.phase}", highlight=False)
+    elif trial.succeeded:
         console.print(f"[green]succeeded[/green] after {trial.time:.2f} s", highlight=False)
     else:
         reason = f"after {trial.time:.2f} s, to {trial.phase}: {output.shown(trial.reason)}"

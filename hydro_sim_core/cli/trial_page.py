@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 from rich.console import Console
 
@@ -26,10 +27,18 @@ class TrialPage:
         full_scale: Pressure (Pa) of the brightest colour; None for one chosen from the scene.
         console: Where its address is told.
         waits: Whether the trial begins when a page is open, and the page stays until none is.
+        stopped: Whether Ctrl-C was pressed.
     """
 
-    def __init__(self, full_scale: float | None, console: Console, waits: bool) -> None:
+    def __init__(
+        self,
+        full_scale: float | None,
+        console: Console,
+        waits: bool,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._full_scale, self._console, self._waits = full_scale, console, waits
+        self._stopped = stopped
         self._view: WorldView | None = None
         self._begin = 0.0
 
@@ -50,7 +59,7 @@ class TrialPage:
         self._tell(f"watch it at {view.url}")
         if self._waits and not view.watching:
             self._tell("it begins when the page is open; Ctrl-C ends it, --headless tries it without a page")
-            while view.is_open and not view.watching:
+            while view.is_open and not view.watching and not self._stopped():
                 time.sleep(_LOOK_PERIOD)
         return view
 
@@ -60,15 +69,12 @@ class TrialPage:
         if view is None or not (self._waits and view.watching):
             return
         self._tell("the page stays until it is closed, or Ctrl-C")
-        try:
-            seen = time.monotonic()
-            while view.is_open and time.monotonic() < seen + _LEFT:
-                if view.watching:
-                    seen = time.monotonic()
-                view.sync()
-                time.sleep(_LOOK_PERIOD)
-        except KeyboardInterrupt:  # the trial is over, and its outcome holds
-            return
+        seen = time.monotonic()
+        while view.is_open and time.monotonic() < seen + _LEFT and not self._stopped():
+            if view.watching:
+                seen = time.monotonic()
+            view.sync()
+            time.sleep(_LOOK_PERIOD)
 
     def _tell(self, line: str) -> None:
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -22,6 +22,8 @@ from hydro_sim_core.tasks.own_code import (
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
 
+#: Reason of an attempt that somebody ended.
+INTERRUPTED = "interrupted"
 #: How long a world goes on after the controller has ended, s.
 AFTERWARDS = 1.0
 

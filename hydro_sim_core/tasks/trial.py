@@ -17,7 +17,7 @@ from hydro_sim_core.messages.state import pair_wrench, split_time, stamped_time
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
-from hydro_sim_core.tasks.attempt import Ending, attempt, carried_out, controller_of
+from hydro_sim_core.tasks.attempt import INTERRUPTED, Ending, Refused, attempt, carried_out, controller_of
 from hydro_sim_core.tasks.own_code import told
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Task
@@ -125,6 +125,7 @@ def run_trial(
     seed: int | None = None,
     values: Mapping[str, Any] | None = None,
     watch: Callable[[World], None] = lambda world: None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Trial:
     """Let the controller of a task try it.
 
@@ -133,6 +134,7 @@ def run_trial(
         seed: Of the variation; None for the scene as it is.
         values: Other values of the scene by path.
         watch: Called after every period.
+        stopped: Whether it shall end, asked after every period: a failure with the reason ``INTERRUPTED``.
 
     Raises:
         InputError: A path or value is wrong, or the time step does not divide the period.
@@ -151,6 +153,8 @@ def run_trial(
             carried_out(attempted, world, commands, count)
             faces += int(world.diagnostics()["faces"])
             watch(world)
+            if stopped():
+                attempted.throw(Refused(INTERRUPTED))
             commands = attempted.send(measure(world, views))
     except StopIteration as end:
         ending: Ending = end.value

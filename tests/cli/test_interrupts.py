@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from hydro_sim_core.cli.interrupts import interruptible
+from hydro_sim_core.cli import interrupts
+from hydro_sim_core.cli.interrupts import CtrlC, interruptible
 from hydro_sim_core.cli.replay import view_line
 
 
@@ -29,6 +30,48 @@ def test_the_first_is_an_event_and_the_second_kills():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.fixture
+def handler():
+    """That of before, also where a command has left its own for the end of the program."""
+    before = signal.getsignal(signal.SIGINT)
+    yield before
+    signal.signal(signal.SIGINT, before)
+
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_only_the_first_of_many_raises(handler):
+    with CtrlC() as ctrl_c:
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        for _ in range(5):
+            press()
+    press()  # as while the program ends
+    assert ctrl_c.pressed
+
+
+def test_where_it_is_looked_at_none_raises_until_looking_has_not_helped(handler, monkeypatch):
+    now = SimpleNamespace(s=50.0)
+    monkeypatch.setattr(interrupts, "time", SimpleNamespace(monotonic=lambda: now.s))
+    with CtrlC() as ctrl_c:
+        ctrl_c.is_looked_at = True
+        press()
+        press()
+        assert ctrl_c.pressed
+        now.s += 3.0
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        press()
+
+
+def test_what_was_not_pressed_leaves_the_handler_of_before(handler):
+    with CtrlC() as ctrl_c:
+        assert not ctrl_c.pressed
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_a_replay_hears_it_while_packages_are_imported():

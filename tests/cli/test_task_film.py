@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +13,7 @@ import pytest
 from PIL import Image, ImageSequence
 
 from hydro_sim_core.cli import task as task_module
-from hydro_sim_core.tasks import TASKS
+from hydro_sim_core.tasks import TASKS, many_trials
 from hydro_sim_core.tasks.many_trials import told_trial
 from hydro_sim_core.tasks.task import Outcome, Task
 from support.command_line import call
@@ -113,6 +115,58 @@ def test_a_report_of_seeds_tells_what_was_set_and_the_table_in_which_phase_it_fa
     assert report["set"] == {"models.box.friction": 0.3, "controller.pace": 2}
     assert report["settings"] == {"pace": 2, "mood": "calm"}
     assert [trial["seed"] for trial in report["trials"]] == [0]
+
+
+@pytest.fixture
+def ctrl_c():
+    """Presses it three times; afterwards it is what it was."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def press():
+        for _ in range(3):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    yield press
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_a_trial_in_one_line_with_what_there_is_of_its_report(tmp_path, monkeypatch, ctrl_c):
+    class Presses(Idle):
+        def script(self, measured):
+            yield {}
+            ctrl_c()
+            while True:
+                yield {}
+
+    monkeypatch.setitem(TASKS, "falling", replace(TASKS["falling"], controller=Presses))
+    result = call("task", "falling", "--headless", "--json", tmp_path / "x.json")
+    assert (result.exit_code, result.output) == (130, "interrupted after 0.01 s, to watch the box\n")
+    report = json.loads((tmp_path / "x.json").read_text())
+    assert (report["interrupted"], report["succeeded"], report["reason"]) == (True, False, "interrupted")
+    assert [point["time, s"] for point in report["course"]] == pytest.approx([0.0, 0.01])
+
+
+def test_ctrl_c_before_a_trial_is_one_line(monkeypatch, ctrl_c):
+    monkeypatch.setattr(task_module, "scene_of", lambda *_: ctrl_c())
+    result = call("task", "falling", "--headless")
+    assert (result.exit_code, result.output) == (130, "interrupted\n")
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_ctrl_c_keeps_the_trials_of_seeds_that_are_done(tmp_path, monkeypatch, ctrl_c, count):
+    def tried(work, seeds, jobs):
+        for index in reversed(range(count)):  # the last one was faster
+            yield index, work(seeds[index])
+        ctrl_c()
+
+    monkeypatch.setattr(many_trials, "completed", tried)
+    result = call("task", "falling", "--seeds", 5, "--json", tmp_path / "x.json")
+    assert result.exit_code == 130
+    told = [f"interrupted, {count} of 5 trials done", f"{count} of {count} succeeded"]
+    assert result.output.splitlines() == told[: 1 + (count > 0)]
+    report = json.loads((tmp_path / "x.json").read_text())
+    assert report["interrupted"] is True
+    assert [trial["seed"] for trial in report["trials"]] == list(range(count))
 
 
 @pytest.mark.parametrize("seated", [False, True])

@@ -72,22 +72,19 @@ def test_a_reload_does_not_close_it(clock):
     assert left == pytest.approx(72.0, abs=0.2)
 
 
+@pytest.mark.parametrize(("spans", "left"), [([], 51.0), ([(50.0, 100.0)], 60.0)])
+def test_ctrl_c_ends_the_wait_for_a_viewer_and_the_stay_and_leaves_the_outcome(clock, spans, left):
+    page = TrialPage(None, Console(quiet=True), True, lambda: clock.s > left)
+    with page:
+        page.show(SimpleNamespace(time=0.0, view=lambda full_scale: View(clock, *spans)))
+        page.stay()
+    assert clock.s == pytest.approx(left, abs=0.1)
+
+
 def test_a_script_waits_for_nobody(clock):
     begin, end, left, told = shown(clock, View(clock), waits=False)
     assert (begin, end - begin, left) == (50.0, pytest.approx(2.3), end)
     assert told.splitlines() == ["watch it at http://127.0.0.1:8008/"]
-
-
-def test_ctrl_c_at_the_end_leaves_the_outcome_as_it_is(clock, monkeypatch):
-    view = View(clock, (0.0, 1e9))
-
-    def interrupt():
-        if clock.s > 60.0:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(view, "sync", interrupt)
-    *_, left, _ = shown(clock, view, waits=True)
-    assert left == pytest.approx(60.0, abs=0.1)
 
 
 @pytest.mark.parametrize(("terminal", "seated"), [(True, True), (True, False), (False, True)])

@@ -21,7 +21,7 @@ from hydro_sim_core.cli.outputs import STANDARD_OUTPUT, check_writable
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.tasks import find_task
-from hydro_sim_core.tasks.attempt import Ending
+from hydro_sim_core.tasks.attempt import INTERRUPTED, Ending
 from hydro_sim_core.tasks.registry import parse_settings
 from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.trial import for_json, scene_of
@@ -139,6 +139,7 @@ def report(parameters: dict[str, Any], task: Task, ending: Ending) -> dict[str, 
         "settings": dict(task.settings),
         "set": parse_scene_values(parameters["scene_values"]),
         "seed": _seed(parameters),
+        "interrupted": ending.outcome.reason == INTERRUPTED,
         "succeeded": ending.outcome.succeeded,
         "reason": ending.outcome.reason,
         "phase": ending.phase,

@@ -20,7 +20,7 @@ from hydro_sim.task_control.scene_check import SceneCheck
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt, controller_of
+from hydro_sim_core.tasks.attempt import INTERRUPTED, Attempt, Ending, attempt, controller_of
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Outcome, Task
 from hydro_sim_core.tasks.trial import steps_of_a_period
@@ -115,7 +115,7 @@ class TaskController:
             self._silent += took
             told += took
             if stop.is_set():
-                self._give_up("interrupted")
+                self._give_up(INTERRUPTED)
             elif self.ending is None and self._silent > self._patience(start_timeout, timeout):
                 self._give_up(self._silence())
             elif told >= _TOLD_EVERY:
