@@ -8,7 +8,7 @@ both coefficients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hydro_sim_core.description.model_overrides import with_joint_value, with_link_value
@@ -67,6 +67,48 @@ def overridden_robots(
             change = with_link_value if what == "links" else with_joint_value
             changed[index] = change(changed[index], rest, CallSite("override", path), value)
     return tuple(changed)
+
+
+def without_effect(spec: SceneSpec, earlier: str, later: Iterable[str]) -> bool:
+    """Whether values at some paths leave nothing of what a value at a path before them sets.
+
+    Contact properties of a model come before those of its links.
+
+    Args:
+        spec: Contents of the scene file.
+        earlier: The path; of a list of numbers, which is replaced as one.
+        later: The others.
+
+    Raises:
+        InputError: A path leads nowhere.
+    """
+    set_later = [place for path in later for place in _places(spec, path)]
+    return all(
+        any(
+            _begins(place, other) or _begins(other, place) or _comes_before(other, place)
+            for other in set_later
+        )
+        for place in _places(spec, earlier)
+    )
+
+
+def _places(spec: SceneSpec, path: str) -> list[tuple[int | str, ...]]:
+    """All that a path sets, as keys and indices from the scene file down."""
+    data = spec.model_dump(mode="json", exclude_unset=True)
+    into = _into_description(data, path)
+    if into is None:
+        return _set(data, path, None)
+    index, what, rest = into
+    return [("models", index, what, *rest[:-1], key) for key in CONTACT_KEYS.get(rest[-1], [rest[-1]])]
+
+
+def _begins(place: tuple[int | str, ...], other: tuple[int | str, ...]) -> bool:
+    return other[: len(place)] == place
+
+
+def _comes_before(other: tuple[int | str, ...], place: tuple[int | str, ...]) -> bool:
+    """Whether a place is a contact property of all links of a model, and the second one that of a link of it."""
+    return place[2:3] == ("links",) and other == (*place[:2], "proximity", place[-1])
 
 
 # --- Values of the scene file ----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.overrides import without_effect
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.bubbles import BubbleView
 from hydro_sim_core.messages.state import pair_wrench, split_time, stamped_time
@@ -37,7 +38,7 @@ class Trial:
         steps: Steps of the simulation.
         mean_faces: Contact faces, on average over the periods.
         measures: Numbers behind the outcome.
-        drawn: What the seed has drawn, by name and unit.
+        drawn: What the seed has drawn, by name and unit, and other values have left.
         digest: Of the last state: equal trials have equal ones.
         course: Of every period: time (s), and what the task follows, by name.
     """
@@ -85,13 +86,40 @@ def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = No
     return scene.with_(changes) if changes else scene
 
 
-def draw(task: Task, seed: int | None, scene: LoadedScene) -> Draws:
+def drawn_in(
+    task: Task, seed: int | None, scene: LoadedScene, values: Mapping[str, Any]
+) -> Mapping[str, float]:
+    """What a seed draws, by name and unit, without that of which other values by path leave nothing.
+
+    What hangs on a draw is what differs where it alone is mirrored.
+    """
+    draws = draw(task, seed, scene)
+    if not values or seed is None:
+        return draws.drawn
+    left = dict(draws.drawn)
+    for number in range(draws.count):
+        other = draw(task, seed, scene, mirrored=number)
+        paths = [path for path, value in draws.values.items() if other.values.get(path) != value]
+        if paths and all(without_effect(scene.spec, path, values) for path in paths):
+            for name, value in draws.drawn.items():
+                if other.drawn.get(name) != value:
+                    left.pop(name, None)
+    return left
+
+
+def draw(task: Task, seed: int | None, scene: LoadedScene, mirrored: int | None = None) -> Draws:
     """What a seed draws of the scene of a task; nothing without one.
+
+    Args:
+        task: The task.
+        seed: The seed.
+        scene: The scene.
+        mirrored: As of ``Draws``.
 
     Raises:
         InputError: The task's own code does not draw.
     """
-    draws = Draws(np.random.default_rng(seed), scene)
+    draws = Draws(np.random.default_rng(seed), scene, mirrored)
     if seed is None:
         return draws
     try:
@@ -142,6 +170,7 @@ def run_trial(
     # The controller knows the scene as it is meant to be.
     model = World(find_scene(task.scene))
     world = World(scene_of(task, seed, values), like=model)
+    drawn = drawn_in(task, seed, model.scene, values or {})
     count = steps_of_a_period(task, world.time_step)
     controller = controller_of(task, model)
     faces = 0
@@ -167,7 +196,7 @@ def run_trial(
         world.step_count,
         faces * count / max(world.step_count, 1),
         ending.outcome.measures,
-        draw(task, seed, model.scene).drawn,
+        drawn,
         hashlib.sha256(world.q.tobytes() + world.v.tobytes()).hexdigest()[:16],
         ending.course,
     )

@@ -18,14 +18,17 @@ class Draws:
     Args:
         rng: What it draws with, once a value.
         scene: The scene.
+        mirrored: Number of a draw, from 0 on, that is as far on the other side of its middle; None for none.
 
     Attributes:
         values: Of the scene by path, as ``LoadedScene.with_`` takes them.
         drawn: What was drawn, by name and unit, each told as it is drawn: a change of the start, or a share.
+        count: Of the draws.
     """
 
-    def __init__(self, rng: np.random.Generator, scene: LoadedScene) -> None:
-        self._rng, self.scene = rng, scene
+    def __init__(self, rng: np.random.Generator, scene: LoadedScene, mirrored: int | None = None) -> None:
+        self._rng, self.scene, self._mirrored = rng, scene, mirrored
+        self.count = 0
         self.values: dict[str, Any] = {}
         self.drawn: dict[str, float] = {}
 
@@ -38,7 +41,7 @@ class Draws:
             most: Largest.
             per_unit: Number of those units in one of SI, such as 1e3 for mm.
         """
-        number = float(self._rng.uniform(least, most))
+        number = self._uniform(least, most)
         self.drawn[name] = per_unit * number
         return number
 
@@ -66,9 +69,14 @@ class Draws:
         """
         for model, link in links:
             path, value = _found(self.scene, model, link, name)
-            factor = float(self._rng.uniform(1.0 - share, 1.0 + share))
+            factor = self._uniform(1.0 - share, 1.0 + share)
             self.values[path] = value * factor
             self.drawn[f"{word} of {link.replace('_', ' ')}, %"] = 100.0 * (factor - 1.0)
+
+    def _uniform(self, least: float, most: float) -> float:
+        number = float(self._rng.uniform(least, most))
+        self.count += 1
+        return least + most - number if self.count - 1 == self._mirrored else number
 
 
 def model_of(scene: LoadedScene, name: str) -> ModelSpec:
