@@ -13,18 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.poses import pose
-from hydro_sim_core.manipulation import ForceGuard
+from hydro_sim_core.manipulation import Admittance, ContactState, ForceGuard, SpiralSearch, contact_state
 from hydro_sim_core.rotations import roll_pitch_yaw
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.insertion import (
-    Spiral,
-    Touch,
-    Yielding,
-    feel,
-    give_way,
-    plane_through,
-    touch_down,
-)
+from hydro_sim_core.tasks.insertion import give_way, plane_through, touch_down
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
 from hydro_sim_core.tasks.skills import move_tool, wait, watched
 from hydro_sim_core.tasks.task import Outcome, Story, Task
@@ -90,23 +82,24 @@ class PegInHole:
         robot.phase = "let go of the push"
         done = robot.measured.time + 0.3
         yield from give_way(
-            robot, Yielding(0.0, across=700.0), self._feel, lambda _: robot.measured.time > done
+            robot, Admittance(0.0, across=700.0), self._feel, lambda _: robot.measured.time > done
         )
 
-    def _feel(self) -> Touch:
+    def _feel(self) -> ContactState:
         """What the peg feels; more than it may is an end."""
         measured = self.robot.measured
         depth = float((self._face - measured.poses[PEG][:3, 3]) @ self._normal)
-        touch = feel(measured.wrenches[BLOCK, PEG], PEG_RADIUS, depth)
+        wrench = measured.wrenches[BLOCK, PEG]
+        touch = contact_state(wrench[:3], wrench[3:], PEG_RADIUS, depth)
         if self._guard.update(measured.time, touch.force):
             force = float(np.linalg.norm(touch.force))
             raise TaskFailed(f"pressed with {force:.0f} N to {self.robot.phase} ({touch.kind})")
         return touch
 
     def _find_the_face(self) -> Script:
-        """Touch it at three places."""
+        """ContactState it at three places."""
         points: list[Array] = []
-        how = Yielding(TOUCH, fastest=SLOWLY)
+        how = Admittance(TOUCH, fastest=SLOWLY)
         for angle in np.radians([90.0, 210.0, 330.0]):
             place = self._above(AROUND * np.array([math.cos(angle), math.sin(angle)]), ABOVE)
             yield from move_tool(self.robot, [place])
@@ -119,28 +112,28 @@ class PegInHole:
 
     def _find_the_hole(self) -> Script:
         """Slide along a spiral with the tip flat on the face, until it drops into the mouth."""
-        spiral = Spiral(PITCH, SEARCH_SPEED)
+        spiral = SpiralSearch(PITCH, SEARCH_SPEED)
         yield from move_tool(self.robot, [self._above(np.zeros(2), 0.5e-3)])
         yield from wait(self.robot, 0.1)
 
-        def across(touch: Touch) -> Array:
+        def across(touch: ContactState) -> Array:
             # Only once the tip is on the face.
             return spiral.velocity(self.robot.period) if touch.push > 0.5 * SEARCH else np.zeros(2)
 
-        def found(touch: Touch) -> bool:
+        def found(touch: ContactState) -> bool:
             if spiral.radius > FARTHEST:
                 raise TaskFailed(
                     f"no hole within {1e3 * FARTHEST:.1f} mm of where it should be ({touch.kind})"
                 )
             return touch.depth > IN_MOUTH
 
-        yield from give_way(self.robot, Yielding(SEARCH, fastest=SLOWLY), self._feel, found, across)
+        yield from give_way(self.robot, Admittance(SEARCH, fastest=SLOWLY), self._feel, found, across)
 
     def _insert(self) -> Script:
         """Push, and give way to what pushes across and turns."""
         deepest, since = -math.inf, self.robot.measured.time
 
-        def inside(touch: Touch) -> bool:
+        def inside(touch: ContactState) -> bool:
             nonlocal deepest, since
             if touch.depth > deepest + 0.1e-3:
                 deepest, since = touch.depth, self.robot.measured.time
@@ -148,7 +141,7 @@ class PegInHole:
                 raise TaskFailed(f"the peg is stuck {1e3 * deepest:.1f} mm deep ({touch.kind})")
             return touch.depth >= DEEP + 0.3e-3
 
-        how = Yielding(INSERT, across=700.0, turning=20.0, fastest=0.012)
+        how = Admittance(INSERT, across=700.0, turning=20.0, fastest=0.012)
         yield from give_way(self.robot, how, self._feel, inside)
 
     def _above(self, place: Array, height: float) -> Array:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.geometry.thread_fit import ThreadFit
-from hydro_sim_core.manipulation import ForceGuard
+from hydro_sim_core.manipulation import Admittance, ContactState, ForceGuard, contact_state
 from hydro_sim_core.rotations import roll_pitch_yaw
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.insertion import Touch, Yielding, feel, give_way, touch_down
+from hydro_sim_core.tasks.insertion import give_way, touch_down
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
 from hydro_sim_core.tasks.skills import move_tool, wait, watched
 from hydro_sim_core.tasks.task import Outcome, Story, Task
@@ -132,17 +132,17 @@ class Screwing:
         robot.phase = f"lower the {held}"
         yield from move_tool(robot, [BELIEVED @ pose([0.0, 0.0, ABOVE], [math.pi, 0.0, 0.0])])
         yield from wait(robot, 0.1)
-        how = Yielding(TOUCH, across=ACROSS, fastest=SLOWLY)
+        how = Admittance(TOUCH, across=ACROSS, fastest=SLOWLY)
         yield from touch_down(robot, held, how, self._feel, DOWN, [])
         robot.phase = "start the thread"
-        how = Yielding(PUSH, along=ALONG, across=ACROSS, turning=TURNING, spin=SPIN, fastest=0.012)
+        how = Admittance(PUSH, along=ALONG, across=ACROSS, turning=TURNING, spin=SPIN, fastest=0.012)
         yield from give_way(robot, how, self._feel, self._screwed())
         robot.phase = "let go of the push"
         done = robot.measured.time + 0.3
-        how = Yielding(0.0, along=ALONG, across=ACROSS, turning=TURNING)
+        how = Admittance(0.0, along=ALONG, across=ACROSS, turning=TURNING)
         yield from give_way(robot, how, self._feel, lambda _: robot.measured.time > done)
 
-    def _screwed(self) -> Callable[[Touch], bool]:
+    def _screwed(self) -> Callable[[ContactState], bool]:
         """Follows what is held, and tells when it is screwed far enough.
 
         Raises:
@@ -152,7 +152,7 @@ class Screwing:
         advance = Advance(robot.measured.poses[held])
         begun, caught = 0.0, False
 
-        def done(touch: Touch) -> bool:
+        def done(touch: ContactState) -> bool:
             nonlocal begun, caught
             lead = advance.look(robot.measured.poses[held]) / (0.5 * PITCH)
             off = abs(lead - 1.0)
@@ -172,11 +172,12 @@ class Screwing:
 
         return done
 
-    def _feel(self) -> Touch:
+    def _feel(self) -> ContactState:
         """What the held part feels; more than it may is an end."""
         measured, held = self.robot.measured, self.parts.held
         depth = float((BELIEVED[:3, 3] - measured.poses[held][:3, 3]) @ BELIEVED[:3, 2])
-        touch = feel(measured.wrenches[self.parts.fixed, held], 0.5 * FIT.diameter, depth)
+        wrench = measured.wrenches[self.parts.fixed, held]
+        touch = contact_state(wrench[:3], wrench[3:], 0.5 * FIT.diameter, depth)
         moment = abs(float(touch.moment[2]))
         if self._guard.update(measured.time, touch.force):
             force = float(np.linalg.norm(touch.force))

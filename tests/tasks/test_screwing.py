@@ -151,7 +151,7 @@ def test_what_does_not_go_on_down_is_told(task, screwed):
     ("wrench", "told"),
     [
         ([0, 31, -1, 0, 0, 0], r"pressed with 31 N to begin \(wall\)"),
-        ([0, 0, -4, 0, 0, -0.4], r"turned with 0.40 N m to begin \(face\)"),
+        ([0, 0, -4, 0, 0, -0.4], r"turned with 0.40 N m to begin \(wedged\)"),
     ],
 )
 def test_what_is_forced_is_told(task, screwed, wrench, told):

@@ -1,0 +1,114 @@
+"""Admittance: a tool that gives way to the forces on it by where it is commanded to be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hydro_sim_core.contact.poses import as_array, as_pose
+from hydro_sim_core.errors import InputError
+
+Array = NDArray[np.float64]
+
+#: Time in which a wanted velocity is reached, s: what is felt changes from one period to the next.
+SMOOTHING = 0.02
+
+
+@dataclass(frozen=True)
+class Admittance:
+    """How a tool gives way: speeds per force, along its axis z, which points out of it, and across.
+
+    Attributes:
+        push: Force along the axis that it goes for, N.
+        along: Force along the axis per speed, N s/m.
+        across: Force across it per speed, N s/m; infinite for none.
+        turning: Moment across the axis per rate, N m s/rad; infinite for none.
+        spin: Rate about the axis that it keeps, rad/s.
+        fastest: Largest speed, m/s.
+        quickest: Largest rate, rad/s.
+
+    Raises:
+        InputError: Push or spin is not finite, or another one no number above 0.
+    """
+
+    push: float
+    along: float = 700.0
+    across: float = math.inf
+    turning: float = math.inf
+    spin: float = 0.0
+    fastest: float = 0.008
+    quickest: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in (field.name for field in fields(self)):
+            value = getattr(self, name)
+            if name in ("push", "spin"):
+                if not math.isfinite(value):
+                    raise InputError("Admittance", name, f"is {value:g}", "give a finite number")
+            elif not value > 0.0:
+                raise InputError("Admittance", name, f"is {value:g}", "give a number above 0")
+
+
+class AdmittanceControl:
+    """Moves a tool by the force and moment on it, as ``Admittance`` says.
+
+    A velocity per force, and no inertia: on something stiff, what is commanded goes on by what is pressed too little.
+    Velocities are smoothed over 0.02 s.
+
+    Args:
+        X_WT: (4, 4) pose of the tool, z out of it, from which it begins.
+        how: How it gives way.
+        period: Time between two poses, s.
+
+    Attributes:
+        X_WT: (4, 4) commanded pose of the tool.
+
+    Raises:
+        InputError: The pose is none, or the period no number above 0.
+    """
+
+    def __init__(self, X_WT: ArrayLike, how: Admittance, period: float) -> None:
+        if not 0.0 < period < math.inf:
+            raise InputError("AdmittanceControl", "period", f"is {period:g}", "give a number above 0, s")
+        self.X_WT: Array = as_pose(X_WT, "AdmittanceControl", "X_WT")
+        self._how, self._period = how, period
+        self._share = min(1.0, period / SMOOTHING)
+        self._twist = np.zeros(6)
+
+    def update(self, force: ArrayLike, moment: ArrayLike, across: ArrayLike | None = None) -> Array:
+        """The pose (4, 4) of the tool after the coming period.
+
+        Args:
+            force: (3,) on the tool, along its axes, N.
+            moment: (3,) on it about the origin of its frame, along its axes, N m.
+            across: (2,) velocity across the axis, m/s, such as that of a search, in place of giving way there.
+
+        Raises:
+            InputError: An argument has another shape, or is not finite.
+        """
+        how, who = self._how, "AdmittanceControl"
+        force, moment = as_array(force, (3,), who, "force"), as_array(moment, (3,), who, "moment")
+        wanted = np.zeros(6)
+        wanted[:2] = np.clip(moment[:2] / how.turning, -how.quickest, how.quickest)
+        wanted[2] = how.spin
+        wanted[3:5] = force[:2] / how.across if across is None else as_array(across, (2,), who, "across")
+        wanted[5] = (how.push + force[2]) / how.along
+        wanted[3:] = np.clip(wanted[3:], -how.fastest, how.fastest)
+        self._twist += self._share * (wanted - self._twist)
+        self.X_WT = _moved(self.X_WT, self._twist * self._period)
+        return self.X_WT
+
+
+def _moved(X_WT: Array, motion: Array) -> Array:
+    """A pose (4, 4) after a small turn (rad) and shift (m) in its own axes, (6,)."""
+    x, y, z = motion[:3]
+    turn = np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]])
+    # Of a skewed matrix the nearest rotation, to keep it one over many periods.
+    u, _, vt = np.linalg.svd(X_WT[:3, :3] @ turn)
+    moved = X_WT.copy()
+    moved[:3, :3] = u @ vt
+    moved[:3, 3] += X_WT[:3, :3] @ motion[3:]
+    return moved

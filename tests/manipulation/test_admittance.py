@@ -1,0 +1,78 @@
+"""An admittance goes as fast as the force on it says."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hydro_sim_core.description.poses import pose
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation import Admittance, AdmittanceControl
+
+PERIOD = 0.01
+HOW = Admittance(push=10.0, along=500.0, across=1000.0, turning=2.0, fastest=0.02, quickest=0.05)
+START = pose([0.4, 0.1, 0.3], [math.pi, 0.0, 0.3])
+
+
+def velocity(how, force, moment, across=None):
+    """Steady twist (6,) along the tool's axes, as of two poses long after the start."""
+    control = AdmittanceControl(START, how, PERIOD)
+    for _ in range(50):
+        before = control.X_WT
+        after = control.update(force, moment, across)
+    moved = np.linalg.inv(before) @ after
+    turn = [moved[2, 1], moved[0, 2], moved[1, 0]]
+    return np.concatenate([turn, moved[:3, 3]]) / PERIOD
+
+
+@pytest.mark.parametrize(
+    ("force", "moment", "across", "twist"),
+    [
+        ([0, 0, -4], [0, 0, 0], None, [0, 0, 0, 0, 0, 6 / 500]),  # towards its push
+        ([0, 0, -15], [0, 0, 0], None, [0, 0, 0, 0, 0, -5 / 500]),  # and back from more
+        ([3, -2, -10], [0, 0, 0], None, [0, 0, 0, 3e-3, -2e-3, 0]),
+        ([3, -2, -10], [0, 0, 0], [1e-3, 4e-3], [0, 0, 0, 1e-3, 4e-3, 0]),  # a path in place of that
+        ([0, 0, -10], [0.02, -0.05, 0.3], None, [0.01, -0.025, 0, 0, 0, 0]),  # about its axis it does not
+        ([900, 0, 0], [-7, 0, 0], None, [-0.05, 0, 0, 0.02, 0, 0.02]),  # no faster than it may
+    ],
+)
+def test_it_gives_way_at_a_speed_per_force(force, moment, across, twist):
+    np.testing.assert_allclose(
+        velocity(HOW, force, moment, across), twist, rtol=1e-3, atol=2e-6
+    )  # a turn has a second order
+
+
+def test_it_spins_and_stays_stiff_where_it_is_told_to():
+    stiff = Admittance(push=0.0, spin=0.5)
+    np.testing.assert_allclose(
+        velocity(stiff, [5, 5, 0], [1, 1, 1]), [0, 0, 0.5, 0, 0, 0], rtol=1e-4, atol=1e-12
+    )
+
+
+def test_it_stays_a_rotation():
+    control = AdmittanceControl(START, Admittance(push=0.0, spin=3.0, turning=1.0), PERIOD)
+    for _ in range(2000):
+        R = control.update(np.zeros(3), [0.1, 0.0, 0.0])[:3, :3]
+    np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("push", math.nan, "push: is nan; give a finite number"),
+        ("along", 0.0, "along: is 0; give a number above 0"),
+        ("across", -1.0, "across: is -1; give a number above 0"),
+        ("turning", math.nan, "turning: is nan; give a number above 0"),
+    ],
+)
+def test_an_admittance_that_is_none_is_told(name, value, told):
+    with pytest.raises(InputError, match=f"Admittance: {told}"):
+        Admittance(**{"push": 1.0, name: value})
+
+
+def test_what_is_not_measured_is_told():
+    control = AdmittanceControl(START, HOW, PERIOD)
+    with pytest.raises(InputError, match="AdmittanceControl: force: holds NaN"):
+        control.update([math.nan, 0, 0], np.zeros(3))
+    with pytest.raises(InputError, match="AdmittanceControl: period: is 0"):
+        AdmittanceControl(START, HOW, 0.0)

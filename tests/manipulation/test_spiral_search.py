@@ -1,0 +1,39 @@
+"""A search along a spiral leaves nothing out, at its speed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation import SpiralSearch
+
+PERIOD = 0.004
+
+
+def test_a_spiral_goes_at_its_speed_and_leaves_no_gap():
+    spiral, place, places = SpiralSearch(0.6e-3, 6e-3), np.zeros(2), [np.zeros(2)]
+    while spiral.radius < 2e-3:
+        velocity = spiral.velocity(PERIOD)
+        place = place + PERIOD * velocity
+        places.append(place)
+        if spiral.radius > 0.3e-3:
+            assert np.linalg.norm(velocity) == pytest.approx(6e-3, rel=0.02)
+    places = np.array(places)
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * math.pi, 200), 1.6e-3 * np.sqrt(rng.uniform(0, 1, 200))
+    goals = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    nearest = np.linalg.norm(goals[:, None] - places[None], axis=2).min(axis=1)
+    assert 0.25e-3 < nearest.max() <= 0.31e-3
+
+
+@pytest.mark.parametrize("value", [0.0, -6e-4, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["pitch", "speed"])
+def test_what_makes_no_spiral_is_told(name, value):
+    with pytest.raises(InputError, match=f"SpiralSearch: {name}: is {value:g}; give a number above 0"):
+        SpiralSearch(**{"pitch": 6e-4, "speed": 6e-3, name: value})
+
+
+def test_a_time_that_is_none_is_told():
+    with pytest.raises(InputError, match="SpiralSearch: duration: is 0"):
+        SpiralSearch(6e-4, 6e-3).velocity(0.0)
