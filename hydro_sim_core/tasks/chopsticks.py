@@ -58,7 +58,10 @@ class Chopsticks(ToolArm):
     Attributes:
         opening: Commanded angle of the moving stick, rad.
         squeeze: Force (N) at ``REACH`` with which it closes instead.
+        side: What one of those is that hold.
     """
+
+    side = "stick"
 
     def __init__(self, model: World, period: float) -> None:
         super().__init__(model, PALM, period)

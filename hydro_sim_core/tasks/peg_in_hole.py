@@ -93,7 +93,7 @@ class PegInHole:
         touch = contact_state(wrench[:3], wrench[3:], PEG_RADIUS, depth)
         if self._guard.update(measured.time, touch.force):
             force = float(np.linalg.norm(touch.force))
-            raise TaskFailed(f"pressed with {force:.0f} N to {self.robot.phase} ({touch.kind})")
+            raise TaskFailed(f"pressed with {force:.0f} N ({touch.kind})")
         return touch
 
     def _find_the_face(self) -> Script:
@@ -230,14 +230,14 @@ def overlap(X_BP: Array) -> float:
 
 
 def follow(measured: Measurement) -> dict[str, float]:
-    """Force on the peg, how deep it is, and how far it overlaps with the block."""
+    """Force on the peg, how deep it is (NaN beside the mouth), and how far it overlaps with the block."""
     X_BP = np.linalg.inv(measured.poses[BLOCK]) @ measured.poses[PEG]
     force = measured.wrenches[BLOCK, PEG][:3]
     is_within = math.hypot(*X_BP[:2, 3]) < HOLE_RADIUS + CHAMFER
     return {
         "force, N": float(np.linalg.norm(force)),
         "along the peg, N": float(-force[2]),
-        "depth, mm": -1e3 * float(X_BP[2, 3]) if is_within else 0.0,
+        "depth, mm": -1e3 * float(X_BP[2, 3]) if is_within else math.nan,
         "overlap, um": 1e6 * overlap(X_BP),
     }
 
@@ -246,10 +246,11 @@ def judge(story: Story) -> Outcome:
     """The peg is deep inside and stays there, never was pressed too hard, and nowhere went into the block."""
     peak = max(point["force, N"] for point in story.course)
     overlapped = 1e-6 * max(point["overlap, um"] for point in story.course)
-    depth = 1e-3 * min(follow(story.end)["depth, mm"], follow(story.later)["depth, mm"])
+    depth = 1e-3 * float(np.min([follow(at)["depth, mm"] for at in (story.end, story.later)]))
+    where = "beside the hole" if math.isnan(depth) else f"{1e3 * depth:.1f} mm deep"
     measures = {"depth, mm": 1e3 * depth, "peak force, N": peak, "overlap, um": 1e6 * overlapped}
     asked = {
-        f"it is {1e3 * depth:.1f} mm deep": depth >= DEEP,
+        f"it is {where}": depth >= DEEP,
         f"it was pressed with {peak:.1f} N": peak <= HARDEST,
         f"it went {1e6 * overlapped:.1f} µm into the block": overlapped <= MOST_OVERLAP,
     }

@@ -57,12 +57,14 @@ class Gripper:
         joints: Their joints.
         links: Their links, in the same order.
         sides: Sign of y on the side of each.
+        called: What one and what both are, in reasons of a failure.
     """
 
     palm: str
     joints: tuple[str, str]
     links: tuple[str, str]
     sides: tuple[float, float]
+    called: tuple[str, str] = ("finger", "fingers")
 
 
 class ToolArm:
@@ -143,7 +145,7 @@ class ToolArm:
             TaskFailed: A joint cannot be there.
         """
         if beyond := self.arm.beyond(q):
-            raise TaskFailed(f"the arm cannot go on to {self.phase}: {beyond[0]} is at the end of its range")
+            raise TaskFailed(f"the arm cannot go on: {beyond[0]} is at the end of its range")
         v = (q - self.q) / self.period
         self._efforts = self.arm.efforts(self.q, self._v, (v - self._v) / self.period)
         self.q, self._v, self._moves = q, v, True
@@ -183,6 +185,11 @@ class Robot(ToolArm):
         self.opening = self.kept_opening
 
     # --- what is known
+
+    @property
+    def side(self) -> str:
+        """What one of those is that hold."""
+        return self.gripper.called[0]
 
     @property
     def measured_opening(self) -> float:

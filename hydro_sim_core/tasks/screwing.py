@@ -181,9 +181,9 @@ class Screwing:
         moment = abs(float(touch.moment[2]))
         if self._guard.update(measured.time, touch.force):
             force = float(np.linalg.norm(touch.force))
-            raise TaskFailed(f"pressed with {force:.0f} N to {self.robot.phase} ({touch.kind})")
+            raise TaskFailed(f"pressed with {force:.0f} N ({touch.kind})")
         if moment > TOUGHEST:
-            raise TaskFailed(f"turned with {moment:.2f} N m to {self.robot.phase} ({touch.kind})")
+            raise TaskFailed(f"turned with {moment:.2f} N m ({touch.kind})")
         return touch
 
 

@@ -60,7 +60,7 @@ def positions_at(robot: ToolArm, model: World, X_WT: Array) -> dict[str, float]:
     try:
         return inverse_kinematics(model, robot.flange, X_WT @ np.linalg.inv(robot.X_PT))
     except InputError as error:
-        raise TaskFailed(f"a pose to {robot.phase} is out of reach: {error.problem}") from error
+        raise TaskFailed(f"a pose is out of reach: {error.problem}") from error
 
 
 def move_to(robot: ToolArm, model: World, X_WT: Array) -> Script:
@@ -115,7 +115,7 @@ def follow_tool(
                 break
             pace *= 0.98 / excess
             if pace < 1.0 / SLOWEST:
-                raise TaskFailed(f"the arm cannot follow to {robot.phase}: it is at the end of its reach")
+                raise TaskFailed("the arm cannot follow: it is at the end of its reach")
         time = later
         robot.go_to(q)
         robot.measured = yield robot.commands()
@@ -138,7 +138,7 @@ def grasp(robot: Robot, held: str, force: float, met: float = 0.0) -> Script:
     while robot.grip_on(held) < TOUCH:
         robot.opening -= CLOSING_SPEED * robot.period
         if robot.opening < met:
-            raise TaskFailed(f"there is no {held} between the fingers")
+            raise TaskFailed(f"there is no {held} between the {robot.gripper.called[1]}")
         robot.measured = yield robot.commands()
     robot.squeeze = TOUCH
     while robot.squeeze < force:
@@ -147,7 +147,7 @@ def grasp(robot: Robot, held: str, force: float, met: float = 0.0) -> Script:
     yield from wait(robot, 0.3)
     if robot.grip_on(held) < SECURE * force:
         raise TaskFailed(
-            f"no secure grasp of {held}: {robot.grip_on(held):z.1f} N of {force:g} N on the looser finger"
+            f"no secure grasp of {held}: {robot.grip_on(held):z.1f} N of {force:g} N on the looser {robot.side}"
         )
 
 
@@ -169,12 +169,14 @@ class Holder(Protocol):
     """Protocol of a robot that holds something by force.
 
     Attributes:
-        phase: What it is doing, in words.
         squeeze: Force with which it holds, N.
     """
 
-    phase: str
     squeeze: float | None
+
+    @property
+    def side(self) -> str:
+        """What one of those is that hold: a finger, or another thing."""
 
     def grip_on(self, held: str) -> float:
         """Force with which the looser side presses on a link, N."""
@@ -190,7 +192,7 @@ def while_held(robot: Holder, held: str, script: Script) -> Script:
     def check() -> None:
         if robot.grip_on(held) < LOST * (robot.squeeze or 0.0):
             raise TaskFailed(
-                f"lost the grasp of {held} to {robot.phase}: {robot.grip_on(held):z.1f} N on the looser finger"
+                f"lost the grasp of {held}: {robot.grip_on(held):z.1f} N on the looser {robot.side}"
             )
 
     yield from watched(check, script)

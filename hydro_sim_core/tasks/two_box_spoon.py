@@ -22,7 +22,7 @@ from hydro_sim_core.tasks.variation import Draws
 Array = NDArray[np.float64]
 
 SPOON = "spoon"
-BOXES = Gripper("palm", ("left_push", "right_push"), ("left_box", "right_box"), (1.0, -1.0))
+BOXES = Gripper("palm", ("left_push", "right_push"), ("left_box", "right_box"), (1.0, -1.0), ("box", "boxes"))
 #: Joints that move the boxes up and down, in the order of the boxes, and how far, m (urdf/two_boxes.urdf.xacro).
 LIFTS, FURTHEST = ("left_lift", "right_lift"), 0.0115
 #: Middle of the boxes below the palm, m.

