@@ -64,7 +64,8 @@ def plan_task(
     scene = find_scene(found.scene)
     given = parse_scene_values(values.split())
     changes = {**draw(found, drawn, scene).values, **given}
-    steps = steps_of_a_period(found, scene.with_(changes).spec.time_step)
+    simulated = scene.with_(changes) if changes else scene
+    steps = steps_of_a_period(found, simulated.spec.time_step)
     # Every instant that is answered has to be told of, by all topics.
     rate = math.ceil(_LEAST_RATE * found.period - 1e-9) / found.period
     node = {
