@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.table import Table
 
 from hydro_sim_core.cli import output
-from hydro_sim_core.cli.interrupts import CTRL_C_STATUS
+from hydro_sim_core.cli.interrupts import CTRL_C_STATUS, CtrlC
 from hydro_sim_core.cli.options import (
     IgnoreOption,
     PackageDirOption,
@@ -207,7 +207,10 @@ def _run(
         TimeRemainingColumn(),
     )
     try:
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        with (
+            CtrlC(),
+            Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
+        ):
             row = progress.add_task(output.shown(Path(scene).stem), total=plan.count, completed=kept)
             made.run(jobs, ray, lambda index: progress.advance(row))
         return made.finish()

@@ -31,7 +31,7 @@ from hydro_sim_core.tasks import attempt as attempt_module
 from hydro_sim_core.tasks import trial as trial_module
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome
-from hydro_sim_core.tasks.trial import scene_of
+from hydro_sim_core.tasks.trial import draw, scene_of
 from support.ros.node_process import NodeProcess
 from support.ros_domains import take_domain
 
@@ -227,6 +227,7 @@ def test_the_exit_status_tells_how_it_ended(
     result = json.loads((tmp_path / "r.json").read_text())
     assert (result["task"], result["seed"], result["reason"]) == ("pancake_flip", 3, reason)
     assert result["succeeded"] == (status == 0)
+    assert result["drawn"] == draw(calm, 3, find_scene(calm.scene)).drawn
     assert node.alive
 
 

@@ -20,11 +20,12 @@ from hydro_sim_core.cli.output import write_report
 from hydro_sim_core.cli.outputs import STANDARD_OUTPUT, check_writable
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
+from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import find_task
 from hydro_sim_core.tasks.attempt import INTERRUPTED, Ending
 from hydro_sim_core.tasks.registry import parse_settings
 from hydro_sim_core.tasks.task import Task
-from hydro_sim_core.tasks.trial import for_json, scene_of
+from hydro_sim_core.tasks.trial import drawn_in, for_json, scene_of
 
 #: Defaults of the parameters, which have their types.
 PARAMETERS: dict[str, Any] = {
@@ -134,11 +135,13 @@ def read_parameters(node: Node) -> dict[str, Any]:
 
 def report(parameters: dict[str, Any], task: Task, ending: Ending) -> dict[str, Any]:
     """The result for JSON, as ``hydro-sim task --json`` has it where both know it."""
+    seed, values = _seed(parameters), parse_scene_values(parameters["scene_values"])
     return {
         "task": parameters["task"],
         "settings": dict(task.settings),
-        "set": parse_scene_values(parameters["scene_values"]),
-        "seed": _seed(parameters),
+        "set": values,
+        "seed": seed,
+        "drawn": dict(drawn_in(task, seed, find_scene(task.scene), values)),
         "interrupted": ending.outcome.reason == INTERRUPTED,
         "succeeded": ending.outcome.succeeded,
         "reason": ending.outcome.reason,
