@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.poses import as_array, as_pose
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation.checks import LARGEST, number_within
 
 Array = NDArray[np.float64]
 
@@ -44,12 +44,11 @@ class Admittance:
 
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self)):
-            value = getattr(self, name)
-            if name in ("push", "spin"):
-                if not math.isfinite(value):
-                    raise InputError("Admittance", name, f"is {value:g}", "give a finite number")
-            elif not value > 0.0:
-                raise InputError("Admittance", name, f"is {value:g}", "give a number above 0")
+            given, is_either = getattr(self, name), name in ("push", "spin")
+            least, most = (-LARGEST, LARGEST) if is_either else (0.0, math.inf)
+            mend = "give a finite number" if is_either else "give a number above 0"
+            value = number_within("Admittance", name, given, least, most, mend, above=not is_either)
+            object.__setattr__(self, name, value)
 
 
 class AdmittanceControl:
@@ -71,8 +70,8 @@ class AdmittanceControl:
     """
 
     def __init__(self, X_WT: ArrayLike, how: Admittance, period: float) -> None:
-        if not 0.0 < period < math.inf:
-            raise InputError("AdmittanceControl", "period", f"is {period:g}", "give a number above 0, s")
+        mend = "give a number above 0, s"
+        period = number_within("AdmittanceControl", "period", period, 0.0, LARGEST, mend, above=True)
         self.X_WT: Array = as_pose(X_WT, "AdmittanceControl", "X_WT")
         self._how, self._period = how, period
         self._share = min(1.0, period / SMOOTHING)

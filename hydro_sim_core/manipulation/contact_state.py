@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.poses import as_array
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation.checks import LARGEST, number_within
 
 Array = NDArray[np.float64]
 Kind = Literal["free", "edge", "face", "wall", "wedged"]
@@ -63,10 +63,9 @@ def contact_state(force: ArrayLike, moment: ArrayLike, radius: float, depth: flo
         InputError: An argument has another shape or is not finite, or the radius is none: a broken sensor must not pass
             for a touch.
     """
-    if not 0.0 < radius < math.inf:
-        raise InputError("contact_state", "radius", f"is {radius:g}", "give a number above 0, m")
-    if not math.isfinite(depth):
-        raise InputError("contact_state", "depth", f"is {depth:g}", "give a finite number, m")
+    mend = "give a number above 0, m"
+    radius = number_within("contact_state", "radius", radius, 0.0, LARGEST, mend, above=True)
+    depth = number_within("contact_state", "depth", depth, -LARGEST, LARGEST, "give a number, m")
     force, moment = (
         as_array(value, (3,), "contact_state", name) for name, value in (("force", force), ("moment", moment))
     )

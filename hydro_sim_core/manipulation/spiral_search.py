@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation.checks import LARGEST, number_within
 
 Array = NDArray[np.float64]
 
@@ -24,10 +24,8 @@ class SpiralSearch:
     """
 
     def __init__(self, pitch: float, speed: float) -> None:
-        for name, value in (("pitch", pitch), ("speed", speed)):
-            if not 0.0 < value < math.inf:
-                raise InputError("SpiralSearch", name, f"is {value:g}", "give a number above 0")
-        self._rise, self._speed, self._angle = pitch / (2.0 * math.pi), speed, 0.0
+        pitch, self._speed = (_above_0(name, value) for name, value in (("pitch", pitch), ("speed", speed)))
+        self._rise, self._angle = pitch / (2.0 * math.pi), 0.0
 
     @property
     def radius(self) -> float:
@@ -40,11 +38,13 @@ class SpiralSearch:
         Raises:
             InputError: The time is no number above 0.
         """
-        if not 0.0 < duration < math.inf:
-            raise InputError("SpiralSearch", "duration", f"is {duration:g}", "give a number above 0, s")
-        before = self._place()
+        duration, before = _above_0("duration", duration), self._place()
         self._angle += self._speed * duration / (self._rise * math.hypot(1.0, self._angle))
         return (self._place() - before) / duration
 
     def _place(self) -> Array:
         return self.radius * np.array([math.cos(self._angle), math.sin(self._angle)])
+
+
+def _above_0(name: str, value: float) -> float:
+    return number_within("SpiralSearch", name, value, 0.0, LARGEST, "give a number above 0", above=True)

@@ -60,8 +60,9 @@ def test_it_stays_a_rotation():
     ("name", "value", "told"),
     [
         ("push", math.nan, "push: is nan; give a finite number"),
-        ("along", 0.0, "along: is 0; give a number above 0"),
-        ("across", -1.0, "across: is -1; give a number above 0"),
+        ("along", 0.0, "along: is 0.0; give a number above 0"),
+        ("across", -1.0, "across: is -1.0; give a number above 0"),
+        ("spin", True, "spin: is True; give a finite number"),
         ("turning", math.nan, "turning: is nan; give a number above 0"),
     ],
 )

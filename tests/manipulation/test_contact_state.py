@@ -50,9 +50,10 @@ def test_contacts_are_told_apart(contacts, depth, kind):
         ({"force": [0.0, math.nan, -3.0]}, "contact_state: force: holds NaN or infinity"),
         ({"moment": [0.0, 0.0, math.inf]}, "contact_state: moment: holds NaN or infinity"),
         ({"force": [0.0, -3.0]}, r"contact_state: force: has shape \(2,\)"),
-        ({"radius": 0.0}, "contact_state: radius: is 0; give a number above 0, m"),
+        ({"radius": 0.0}, "contact_state: radius: is 0.0; give a number above 0, m"),
         ({"radius": math.nan}, "contact_state: radius: is nan"),
         ({"depth": math.nan}, "contact_state: depth: is nan"),
+        ({"depth": "deep"}, "contact_state: depth: is 'deep'; give a number, m"),
     ],
 )
 def test_a_broken_sensor_is_no_touch(changed, told):

@@ -30,7 +30,7 @@ def test_a_spiral_goes_at_its_speed_and_leaves_no_gap():
 @pytest.mark.parametrize("value", [0.0, -6e-4, math.nan, math.inf])
 @pytest.mark.parametrize("name", ["pitch", "speed"])
 def test_what_makes_no_spiral_is_told(name, value):
-    with pytest.raises(InputError, match=f"SpiralSearch: {name}: is {value:g}; give a number above 0"):
+    with pytest.raises(InputError, match=f"SpiralSearch: {name}: is {value}; give a number above 0"):
         SpiralSearch(**{"pitch": 6e-4, "speed": 6e-3, name: value})
 
 
