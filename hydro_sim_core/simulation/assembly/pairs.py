@@ -245,10 +245,10 @@ def coarse_pairs(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bo
     All rigid ones: bodies come to rest on their stiff skins by nothing less. Compliant ones where both sides are
     coarse: a face is no larger than either of its elements.
     """
-    rigid = np.array([c.geometry.is_rigid for c in colliders], dtype=bool)
-    coarse = np.array([c.geometry.is_coarse for c in colliders], dtype=bool)
-    found: NDArray[np.bool_] = rigid[pairs].all(axis=1) | coarse[pairs].all(axis=1)
-    return found
+    one, other = (
+        np.array([colliders[side].geometry.is_coarse for side in sides], dtype=bool) for sides in pairs.T
+    )
+    return _are_rigid(colliders, pairs) | (one & other)
 
 
 def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:
