@@ -77,7 +77,8 @@ def opened(browser, url, viewport=DESKTOP, loses_server=False, **options):
         page.on("response", lambda answer: page.answers.append(answer))
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("console", lambda words: page.errors.append(words.text) if words.type == "error" else None)
-        page.goto(url)
+        # A second page beside one that draws without a graphics card may wait long for a processor.
+        page.goto(url, timeout=4e3 * PATIENCE)
         wait_until(lambda: look(page, "seq") is not None)
         yield page
     finally:
