@@ -11,7 +11,7 @@ from collections import defaultdict
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-pytest_plugins = ["support.skips", "support.turns"]
+pytest_plugins = ["support.dds_leftovers", "support.skips", "support.turns"]
 
 # No deadline for an example: how long it takes says how busy the machine is.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
