@@ -38,8 +38,8 @@ GRIP = 30.0
 HALF_LENGTH, HALF_WIDTH = 0.055, 0.050
 HEEL = pose([-HALF_LENGTH, 0.0, 0.0])
 
-#: Radius of the pancake, and of the stove with its height, m.
-RADIUS = 0.055
+#: Radius of the pancake and half its thickness, and of the stove with its height, m.
+RADIUS, HALF_THICKNESS = 0.055, 0.008
 STOVE_RADIUS, STOVE_HEIGHT = 0.15, 0.10
 #: Nose down while the blade is pushed under the pancake, nose up not to lose it, and to let it slide to the heel, rad.
 DIP, SAFE, STEEP = math.radians(4.0), math.radians(-7.0), math.radians(-15.0)
@@ -188,12 +188,20 @@ def judge(story: Story) -> Outcome:
     turn = math.degrees(math.acos(np.clip(was[:3, 2] @ at_last[:3, 2], -1.0, 1.0)))
     X_OP = np.linalg.inv(later.poses["stove"]) @ at_last
     off_middle = float(np.hypot(*X_OP[:2, 3]))
+    # It gives way where it lies, so that its middle is never as high over the stove as half its thickness.
+    height = float(X_OP[2, 3]) - STOVE_HEIGHT
+    lies = 0.0 < height < HALF_THICKNESS
     speed = story.speed_of("pancake")
-    measures = {"turned, deg": turn, "off the middle of the stove, m": off_middle, "speed, m/s": speed}
+    measures = {
+        "turned, deg": turn,
+        "off the middle of the stove, m": off_middle,
+        "above the stove, m": height,
+        "speed, m/s": speed,
+    }
     asked = {
         f"it is turned by {turn:.0f} degrees": turn > 170.0,
-        f"it is {off_middle:.3f} m off the middle of the stove": off_middle < STOVE_RADIUS
-        and X_OP[2, 3] > STOVE_HEIGHT,
+        f"it is {off_middle:.3f} m off the middle of the stove": off_middle < STOVE_RADIUS,
+        f"its middle is {1e3 * height:.1f} mm above the stove, where it lies lower": lies,
         f"it moves at {speed:.2g} m/s": speed < 1e-3,
     }
     return Outcome.of(asked, measures)

@@ -78,7 +78,9 @@ def test_the_other_face_up_on_the_stove_is_a_success(on_its_back):
     [
         ([0.002, 0.0, 0.0], 0.0, "it moves at 0.002 m/s"),
         ([0.0, 0.3, 0.0], 0.0, "it is 0.301 m off the middle of the stove; it moves"),
-        ([0.0, 0.0, -0.2], 0.0, "off the middle"),
+        ([0.0, 0.0, -0.2], 0.0, "its middle is -193.0 mm above the stove"),
+        ([0.0, 0.0, 0.0012], 0.0, "its middle is 8.2 mm above the stove, where it lies lower"),
+        ([0.0, 0.0, 2.9], 0.0, "its middle is 2907.0 mm above the stove, where it lies lower"),
         ([0.0, 0.0, 0.0], 0.3, "it is turned by 163 degrees"),
     ],
 )
