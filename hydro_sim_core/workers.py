@@ -6,7 +6,7 @@ import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -86,7 +86,9 @@ class _Worker:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        # Ctrl-C reaches all processes of a terminal, and is for the one that ends the others. They inherit the mask.
+        # Ctrl-C reaches all processes of a terminal, and is for the one that ends the others. They inherit the mask,
+        # which the start of the tracker, that the first process would begin with, would take away.
+        resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process.start()
