@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Measurement:
-    """What the node publishes of an instant.
+    """What the node publishes of an instant. It can be read, not written: what a controller sees is what is judged.
 
     Attributes:
         time: s.
@@ -37,6 +38,24 @@ class Measurement:
     wrenches: Mapping[Pair, Array]
     poses: Mapping[str, Array]
     images: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "positions", MappingProxyType({**self.positions}))
+        for name in ("wrenches", "poses", "images"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+
+def _read_only(arrays: Mapping[Any, NDArray[Any]]) -> Mapping[Any, NDArray[Any]]:
+    """The same arrays by name, which nobody can write to through what is given."""
+    return MappingProxyType({name: _unwritten(array) for name, array in arrays.items()})
+
+
+def _unwritten(array: NDArray[Any]) -> NDArray[Any]:
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 #: A controller, or a part of one: each ``yield`` gives the commands of a period (``joint_commands``) and receives what

@@ -15,7 +15,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks import attempt as attempt_module
 from hydro_sim_core.tasks import many_trials, run_trial
-from hydro_sim_core.tasks.robot import TaskFailed
+from hydro_sim_core.tasks.robot import Measurement, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Task
 
 PERIOD = 0.01
@@ -155,6 +155,12 @@ class Listing(Fails):
         return [{}]
 
 
+class Cheats(Fails):
+    def script(self, measured):
+        yield {}
+        measured.positions.clear()
+
+
 class Leaves(Fails):
     def script(self, measured):
         yield {}
@@ -183,6 +189,11 @@ def test_a_controller_that_ends_the_program_fails_its_trial():
     place = f"{__file__}, line {line_of(Leaves.script, 'raise')}"
     reason = run_trial(replace(TASK, controller=Leaves)).reason
     assert reason == f"the controller raised SystemExit: 3 ({place})"
+
+
+def test_a_controller_that_alters_what_is_measured_fails_its_trial():
+    reason = run_trial(replace(TASK, controller=Cheats)).reason
+    assert reason.startswith("the controller raised AttributeError: 'mappingproxy'")
 
 
 class Ends(Fails):
@@ -282,3 +293,19 @@ def test_a_world_that_does_not_fit_is_told_as_bad_input():
 
     with pytest.raises(InputError, match="has none"):
         run_trial(replace(TASK, controller=misfit))
+
+
+@pytest.mark.parametrize("kind", ["positions", "poses", "wrenches", "images"])
+def test_a_controller_cannot_alter_what_is_judged(kind):
+    """Neither what is by name, nor the arrays."""
+    array = np.eye(4)
+    parts = {"positions": {"a": 0.1}, "wrenches": {("a", "b"): array}, "poses": {"a": array}}
+    measured = Measurement(0.0, **parts, images={"a": array})
+    told = getattr(measured, kind)
+    ((name, value),) = told.items()
+    with pytest.raises(TypeError):
+        told[name] = value
+    if kind != "positions":
+        with pytest.raises(ValueError, match="read-only"):
+            value[0] += 1.0
+        array[0, 0] = 3.0  # theirs stays as it was made
