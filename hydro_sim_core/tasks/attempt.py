@@ -109,13 +109,29 @@ def carried_out(attempted: Attempt, world: World, commands: Mapping[str, JointCo
     Raises:
         StopIteration: It refuses them, or diverges, with which the attempt ends.
     """
+    refuse_wrong(attempted, world, commands)
     try:
         world.command_joints(commands)
         world.step(steps)
-    except InputError as error:
-        attempted.throw(Refused(f"a command of the controller is refused: {error}"))
     except FloatingPointError as error:
         attempted.throw(Refused(f"the simulation failed: {error}"))
+
+
+def refuse_wrong(attempted: Attempt, world: World, commands: Mapping[str, JointCommand]) -> None:
+    """End an attempt whose commands a world refuses, whoever is to carry them out.
+
+    Args:
+        attempted: The attempt that they come from.
+        world: The world.
+        commands: The commands.
+
+    Raises:
+        StopIteration: It refuses them, with which the attempt ends.
+    """
+    try:
+        world.check_joint_commands(commands)
+    except InputError as error:
+        attempted.throw(Refused(f"a command of the controller is refused: {error}"))
 
 
 class Refused(Exception):

@@ -459,6 +459,33 @@ def test_a_setting_that_is_none_is_told(monkeypatch, capfd):
     assert "controller.pich: is no setting of its controller; did you mean" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ({"nope": JointCommand(0.1)}, "nope"),
+        ({"joint_1": JointCommand(math.nan)}, "joint_1"),
+        ({"joint_2": JointCommand(99.0)}, "joint_2"),
+        ({"joint_1": JointCommand("0.1")}, "joint_1"),
+        ({"joint_1": JointCommand()}, "joint_1"),
+    ],
+)
+def test_commands_that_one_process_refuses_are_refused_with_its_words(listener, monkeypatch, command, told):
+    """None is sent: the node would leave out an unknown joint, take NaN for no command, and move what is too far."""
+
+    class Wrong(Still):
+        def script(self, measured):
+            yield command
+
+    task = replace(TASK, scene="gen3_7dof", controller=Wrong, follow=lambda measured: {})
+    controller = TaskController(listener, task, "hydro_sim")
+    monkeypatch.setattr(controller._commands, "publish", lambda message: pytest.fail("sent"))
+    controller._answer(trial_module.measure(controller._model), (0, 0))
+    reason = controller.ending.outcome.reason
+    assert reason == run_trial(task).reason
+    assert reason.startswith("a command of the controller is refused: ")
+    assert told in reason
+
+
 def test_images_in_whole_millimetres_are_told():
     with pytest.raises(InputError, match="images of the bubbles: are 16UC1; start the simulation with"):
         depth_of(Image(encoding="16UC1", height=1, width=1, data=[0, 0]))

@@ -20,7 +20,7 @@ from hydro_sim.task_control.scene_check import SceneCheck
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.tasks.attempt import INTERRUPTED, Attempt, Ending, attempt, controller_of
+from hydro_sim_core.tasks.attempt import INTERRUPTED, Attempt, Ending, attempt, controller_of, refuse_wrong
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Outcome, Task
 from hydro_sim_core.tasks.trial import steps_of_a_period
@@ -66,7 +66,8 @@ class TaskController:
         self._controller = controller_of(task, self._model)
         simulated = scene or self._model.scene
         self._check = SceneCheck(node, simulator, self._model.scene, simulated)
-        self._instants = Instants(World(simulated, like=self._model), simulator, task.bubbles)
+        self._simulated = World(simulated, like=self._model)
+        self._instants = Instants(self._simulated, simulator, task.bubbles)
         self._period = round(1e9 * task.period)
         self._attempt: Attempt | None = None
         self._measured = -math.inf  # simulated time of the last measurement, ns
@@ -172,6 +173,8 @@ class TaskController:
                 commands = next(self._attempt)
             else:
                 commands = self._attempt.send(measured)
+            # As in one process: of what the message makes of NaN, none or too far, the node would tell nobody.
+            refuse_wrong(self._attempt, self._simulated, commands)
         except StopIteration as end:
             self.ending = end.value
         else:
