@@ -11,12 +11,19 @@ from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.tasks import find_task, tasks
 from hydro_sim_core.tasks.conductor import Conductor
+from hydro_sim_core.tasks.task_check import check_task
 from hydro_sim_core.viewer.choices import Choice, Chooser, scene_choices
 from hydro_sim_core.viewer.viewer import Viewer
 
 
 def task_choices() -> tuple[Choice, ...]:
-    """The tasks, each in its scene and with every choice of settings; their names differ from those of scenes."""
+    """The tasks, each in its scene and with every choice of settings; their names differ from those of scenes.
+
+    Raises:
+        InputError: As ``tasks``, or one is not what a task has to be.
+    """
+    for name, task in tasks().items():
+        check_task(task, name)
     shipped = shipped_scenes()
     return tuple(
         Choice(f"{name}{other} (task)", "Tasks", shipped.get(task.scene, Path(task.scene)), name, settings)

@@ -16,7 +16,9 @@ from hydro_sim_core.tasks.own_code import (
     next_of,
     numbers_of,
     outcome_of,
+    phase_of,
     script_of,
+    text_of,
     told,
 )
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
@@ -72,7 +74,7 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
         return measured
 
     def ended(outcome: Outcome) -> Ending:
-        return Ending(outcome, controller.robot.phase, now.time, course)
+        return Ending(outcome, phase_of(controller), now.time, course)
 
     reason = ""
     try:
@@ -85,7 +87,7 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
         if commands is not None:
             reason = f"not done within {task.duration:g} s"
     except TaskFailed as failure:
-        reason = str(failure)
+        reason = text_of(failure)
     except Refused as refused:
         return ended(Outcome(False, str(refused)))
     try:
@@ -93,7 +95,7 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
             later = follow((yield {}))
         judged = outcome_of(task, Story(before, now, later, course))
     except (TaskFailed, Refused) as failure:
-        return ended(Outcome(False, reason or str(failure)))
+        return ended(Outcome(False, reason or text_of(failure)))
     return ended(Outcome(False, reason) if reason else judged)
 
 

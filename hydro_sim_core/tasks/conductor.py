@@ -8,7 +8,9 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.attempt import Attempt, Ending, attempt, carried_out, controller_of
+from hydro_sim_core.tasks.own_code import phase_of
 from hydro_sim_core.tasks.task import Task, TaskController
+from hydro_sim_core.tasks.task_check import check_task
 from hydro_sim_core.tasks.trial import measure, steps_of_a_period, views_of
 
 
@@ -22,10 +24,11 @@ class Conductor:
         tell: Told in a line what the controller does now, and how it ended.
 
     Raises:
-        InputError: The world's time step does not divide the controller's period.
+        InputError: The world's time step does not divide the controller's period, or the task is none.
     """
 
     def __init__(self, task: Task, scene: LoadedScene, world: World, tell: Callable[[str], None]) -> None:
+        check_task(task)
         self.world = world
         self._task = task
         self._model = World(scene, like=world)
@@ -67,8 +70,9 @@ class Conductor:
 
     def _tell_phase(self) -> None:
         assert self._controller is not None
-        if self._controller.robot.phase != self._phase:
-            self._phase = self._controller.robot.phase
+        phase = phase_of(self._controller)
+        if phase != self._phase:
+            self._phase = phase
             self._tell(f"{self._phase} …")
 
 

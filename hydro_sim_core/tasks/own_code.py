@@ -28,8 +28,7 @@ def numbers_of(task: Task, measured: Measurement) -> dict[str, float]:
     Raises:
         TaskFailed: It raises, or gives anything but numbers by name.
     """
-    given = _its_own(lambda: task.follow(measured), task.follow, _FOLLOWED)
-    return _numbers(given, _FOLLOWED, task.follow)
+    return _its_own(lambda: _numbers(task.follow(measured), _FOLLOWED, task.follow), task.follow, _FOLLOWED)
 
 
 def outcome_of(task: Task, story: Story) -> Outcome:
@@ -38,10 +37,16 @@ def outcome_of(task: Task, story: Story) -> Outcome:
     Raises:
         TaskFailed: It raises, or gives anything but an outcome.
     """
-    given: Any = _its_own(lambda: task.judge(story), task.judge, _JUDGE)
-    if not isinstance(given, Outcome):
-        raise TaskFailed(f"{_JUDGE} gives {_named(given)} in place of an Outcome ({place_of(task.judge)})")
-    return Outcome(bool(given.succeeded), str(given.reason), _numbers(given.measures, _JUDGE, task.judge))
+
+    def judged() -> Outcome:
+        given: Any = task.judge(story)
+        if not isinstance(given, Outcome):
+            raise TaskFailed(
+                f"{_JUDGE} gives {_named(given)} in place of an Outcome ({place_of(task.judge)})"
+            )
+        return Outcome(bool(given.succeeded), str(given.reason), _numbers(given.measures, _JUDGE, task.judge))
+
+    return _its_own(judged, task.judge, _JUDGE)
 
 
 def checked_controller(given: Any, maker: Any) -> TaskController:
@@ -56,6 +61,15 @@ def checked_controller(given: Any, maker: Any) -> TaskController:
         raise TaskFailed(f"{_CONTROLLER} has no robot with a phase in words ({place_of(maker)})")
     made: TaskController = given
     return made
+
+
+def phase_of(controller: TaskController) -> str:
+    """What a controller is doing, in words; ``?`` where it does not tell any more."""
+    try:
+        phase: Any = controller.robot.phase
+    except Exception:
+        phase = None
+    return phase if isinstance(phase, str) else "?"
 
 
 def script_of(controller: TaskController, before: Measurement) -> Script:
@@ -77,13 +91,20 @@ def next_of(script: Script, go_on: Callable[[], Any]) -> dict[str, JointCommand]
     Raises:
         TaskFailed: It raises, or gives anything but commands by joint.
     """
-    try:
-        commands = _its_own(go_on, script, _CONTROLLER)
-    except StopIteration:
-        return None
-    wrong = f"{_named(commands)} in place of commands"
-    if isinstance(commands, Mapping):
-        for name, command in commands.items():
+
+    def given() -> dict[str, JointCommand] | None:
+        try:
+            return _commands(go_on(), script)
+        except StopIteration:
+            return None
+
+    return _its_own(given, script, _CONTROLLER)
+
+
+def _commands(given: Any, script: Script) -> dict[str, JointCommand]:
+    wrong = f"{_named(given)} in place of commands"
+    if isinstance(given, Mapping):
+        for name, command in given.items():
             if not isinstance(name, str):
                 wrong = f"{_named(name)} in place of a joint's name"
             elif not isinstance(command, JointCommand):
@@ -92,7 +113,7 @@ def next_of(script: Script, go_on: Callable[[], Any]) -> dict[str, JointCommand]
                 continue
             break
         else:
-            return dict(commands)
+            return dict(given)
     raise TaskFailed(f"{_CONTROLLER} gives {wrong} ({_place_of_yield(script)})")
 
 
@@ -104,7 +125,7 @@ def _its_own(call: Callable[[], _Result], code: Any, who: str) -> _Result:
     """
     try:
         return call()
-    except (TaskFailed, StopIteration, CompilationFailed):
+    except (TaskFailed, CompilationFailed):
         raise
     except (Exception, SystemExit) as error:
         raise TaskFailed(told(error, code, who)) from error
@@ -119,8 +140,16 @@ def told(error: BaseException, code: Any, who: str) -> str:
     places = dict.fromkeys(f"{frame.filename}, line {frame.lineno}" for frame in last)
     if not last:  # it could not even be called
         places = {place_of(code): None}
-    text = printable(shortened(str(error)))
+    text = printable(shortened(text_of(error)))
     return f"{who} raised {type(error).__name__}{text and ': '}{text} ({', from '.join(places)})"
+
+
+def text_of(error: BaseException) -> str:
+    """Text of an exception; empty where that cannot be told."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def place_of(code: Any) -> str:

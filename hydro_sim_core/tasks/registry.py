@@ -24,6 +24,7 @@ from hydro_sim_core.tasks import (
     two_box_spoon,
 )
 from hydro_sim_core.tasks.task import Task
+from hydro_sim_core.tasks.task_check import check_task, told_otherwise
 
 TASKS: dict[str, Task] = {
     "pancake_flip": pancake_flip.TASK,
@@ -58,12 +59,12 @@ def find_task(name: str, settings: Mapping[str, Any] | None = None) -> Task:
         settings: Settings of its controller by name; those that are missing stay.
 
     Raises:
-        InputError: There is no such task or setting, or a value does not fit.
+        InputError: There is no such task or setting, a value does not fit, or the task is not what a task has to be.
     """
     known = tasks()
     if name not in known:
         raise InputError(name, "task", "is unknown", did_you_mean(name, known))
-    task = known[name]
+    task = check_task(known[name], name)
     for setting in settings or ():
         if setting not in task.settings:
             others = [f"{_CONTROLLER}{one}" for one in task.settings]
@@ -71,7 +72,7 @@ def find_task(name: str, settings: Mapping[str, Any] | None = None) -> Task:
                 did_you_mean(f"{_CONTROLLER}{setting}", others) if others else "leave it out: there are none"
             )
             raise InputError(name, f"{_CONTROLLER}{setting}", "is no setting of its controller", mend)
-    return task.told(settings) if settings and task.told else task
+    return told_otherwise(task, settings, name) if settings and task.told else task
 
 
 def parse_settings(text: str) -> dict[str, Any]:

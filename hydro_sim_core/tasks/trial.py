@@ -22,6 +22,7 @@ from hydro_sim_core.tasks.attempt import INTERRUPTED, Ending, Refused, attempt, 
 from hydro_sim_core.tasks.own_code import told
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Task
+from hydro_sim_core.tasks.task_check import check_task
 from hydro_sim_core.tasks.variation import Draws
 
 
@@ -165,8 +166,9 @@ def run_trial(
         stopped: Whether it shall end, asked after every period: a failure with the reason ``INTERRUPTED``.
 
     Raises:
-        InputError: A path or value is wrong, or the time step does not divide the period.
+        InputError: A path or value is wrong, the time step does not divide the period, or the task is none.
     """
+    check_task(task)
     # The controller knows the scene as it is meant to be.
     model = World(find_scene(task.scene))
     world = World(scene_of(task, seed, values), like=model)

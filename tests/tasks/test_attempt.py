@@ -191,6 +191,38 @@ def test_a_controller_that_ends_the_program_fails_its_trial():
     assert reason == f"the controller raised SystemExit: 3 ({place})"
 
 
+class Unspoken(Exception):
+    def __str__(self):
+        return 1 / 0
+
+
+class Speechless(Fails):
+    def wrong(self):
+        raise Unspoken
+
+
+class GoneRobot(Fails):
+    def wrong(self):
+        del self.robot
+        raise TaskFailed("no more")
+
+
+def test_an_exception_without_a_text_and_a_robot_that_is_gone_fail_their_trials():
+    reason = run_trial(replace(TASK, controller=Speechless)).reason
+    assert reason.startswith("the controller raised Unspoken (")
+    trial = run_trial(replace(TASK, controller=GoneRobot))
+    assert (trial.phase, trial.reason) == ("?", "no more")
+
+
+@pytest.mark.parametrize("part", ["judge", "follow"])
+def test_an_end_of_something_else_is_no_end_of_a_trial(part):
+    def wrong(told):
+        return next(iter(()))
+
+    reason = run_trial(replace(TASK, controller=Ends, **{part: wrong})).reason
+    assert "raised StopIteration (" in reason
+
+
 def test_a_controller_that_alters_what_is_measured_fails_its_trial():
     reason = run_trial(replace(TASK, controller=Cheats)).reason
     assert reason.startswith("the controller raised AttributeError: 'mappingproxy'")

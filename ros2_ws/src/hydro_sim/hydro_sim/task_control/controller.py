@@ -21,6 +21,7 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks.attempt import INTERRUPTED, Attempt, Ending, attempt, controller_of, refuse_wrong
+from hydro_sim_core.tasks.own_code import phase_of
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Outcome, Task
 from hydro_sim_core.tasks.trial import steps_of_a_period
@@ -203,7 +204,7 @@ class TaskController:
 
     def _give_up(self, reason: str) -> None:
         now = 1e-9 * self._measured if self._attempt is not None else 0.0
-        self.ending = Ending(Outcome(False, reason), self._controller.robot.phase, now)
+        self.ending = Ending(Outcome(False, reason), phase_of(self._controller), now)
 
 
 def joint_commands(commands: dict[str, JointCommand], stamp: Stamp) -> JointState:
