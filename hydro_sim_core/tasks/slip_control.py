@@ -277,7 +277,7 @@ def slip_task(told: Mapping[str, Any]) -> Task:
     settings = replace(Settings(), **told)
     source = "slip_control"
     feedbacks = {"wrench": (), "membrane": BUBBLES}
-    if settings.feedback not in feedbacks:
+    if not isinstance(settings.feedback, str) or settings.feedback not in feedbacks:
         mend = did_you_mean(str(settings.feedback), feedbacks)
         raise InputError(source, "controller.feedback", f"{excerpt(settings.feedback)} is none", mend)
     if not is_number(settings.pitch, -1.4, 1.4):

@@ -175,6 +175,7 @@ def test_a_spatula_that_does_not_slip_is_told(start):
     [
         ({"feedback": "membran"}, "controller.feedback: 'membran' is none; did you mean 'membrane'"),
         ({"feedback": 3}, "controller.feedback: 3 is none"),
+        ({"feedback": [1]}, "controller.feedback: [1] is none; use one of 'membrane', 'wrench'"),
         ({"pitch": "low"}, "controller.pitch: 'low' is no pitch to set"),
         ({"pitch": 2.0}, "controller.pitch: 2.0 is no pitch to set"),
         ({"pitch": float("nan")}, "controller.pitch: nan is no pitch to set"),
