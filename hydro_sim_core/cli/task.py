@@ -252,7 +252,7 @@ def list_tasks(console: Console) -> None:
     """Print the tasks by name."""
     table = Table("task", "what it is", box=None)
     for name, one in tasks().items():
-        table.add_row(name, one.summary)
+        table.add_row(name, output.shown(one.summary))
     console.print(table)
 
 
@@ -341,7 +341,8 @@ def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console:
     if failed:
         table = Table("seed", "in phase", "after, s", "reason", box=box.SIMPLE_HEAD)
         for trial in failed:
-            table.add_row(str(trial.seed), trial.phase, f"{trial.time:.2f}", output.shown(trial.reason))
+            words = output.shown(trial.phase), f"{trial.time:.2f}", output.shown(trial.reason)
+            table.add_row(str(trial.seed), *words)
         console.print(table)
     if not trials:
         return trials
@@ -352,12 +353,13 @@ def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console:
 
 
 def _tell_outcome(trial: Trial, console: Console) -> None:
+    phase = output.shown(trial.phase)
     if trial.reason == INTERRUPTED:
-        console.print(f"interrupted after {trial.time:.2f} s, to {trial.phase}", highlight=False)
+        console.print(f"interrupted after {trial.time:.2f} s, to {phase}", highlight=False)
     elif trial.succeeded:
         console.print(f"[green]succeeded[/green] after {trial.time:.2f} s", highlight=False)
     else:
-        reason = f"after {trial.time:.2f} s, to {trial.phase}: {output.shown(trial.reason)}"
+        reason = f"after {trial.time:.2f} s, to {phase}: {output.shown(trial.reason)}"
         console.print(f"[red]failed[/red] {reason}", highlight=False)
 
 

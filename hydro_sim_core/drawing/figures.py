@@ -52,6 +52,11 @@ def figure(path: Path, width: float, height: float) -> Iterator[Figure]:
         ) from None
 
 
+def literal(text: str) -> str:
+    """Text of a user as a figure writes it: a dollar sign begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def pressure_colours() -> ListedColormap:
     """Colours of the pressure scale as a matplotlib colour map; for use in a ``figure``."""
     from matplotlib.colors import ListedColormap

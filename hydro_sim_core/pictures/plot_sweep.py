@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.drawing.figures import figure
+from hydro_sim_core.drawing.figures import figure, literal
 from hydro_sim_core.drawing.viridis import VIRIDIS
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def plot_sweep(
     with figure(Path(path), panels * _PANEL_WIDTH + 0.6, len(measures) * _PANEL_HEIGHT + 0.7) as canvas:
         shown = [*grid[:2], *([third] if third else [])] if grid else drawn
         over = [_short(axis.name) for axis in [*grid, *drawn] if axis not in shown]
-        canvas.suptitle(f"{title}, mean over {', '.join(over)}" if over else title, color=_INK, fontsize=11)
+        told = literal(title) + (f", mean over {', '.join(over)}" if over else "")
+        canvas.suptitle(told, color=_INK, fontsize=11)
         for row, measure in zip(canvas.subplots(len(measures), panels, squeeze=False), measures, strict=True):
             if len(grid) >= 2:
                 _draw_maps(canvas, row, columns, grid, third, measure)
@@ -101,7 +102,7 @@ def means(columns: Columns, axes: Sequence[PlotAxis], measure: str) -> Array:
 def _scale(columns: Columns, measure: str) -> tuple[float, str]:
     """Factor and label of a measure: of truths, the share in percent."""
     is_truth = {type(value) for value in columns[measure] if value is not None} == {bool}
-    return (100.0, f"{measure} [%]") if is_truth else (1.0, measure)
+    return (100.0, f"{literal(measure)} [%]") if is_truth else (1.0, literal(measure))
 
 
 def _draw_maps(
@@ -221,9 +222,9 @@ def _finish(panel: Axes, axis: PlotAxis, label: str, factor: float) -> None:
 
 
 def _short(name: str) -> str:
-    """A path without the part that says no more than where it is."""
-    return name.removeprefix("models.")
+    """A path as figures write it, without the part that says no more than where it is."""
+    return literal(name.removeprefix("models."))
 
 
 def _told(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return f"{value:.3g}" if isinstance(value, float) else literal(str(value))

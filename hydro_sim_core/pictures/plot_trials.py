@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.drawing.figures import figure
+from hydro_sim_core.drawing.figures import figure, literal
 from hydro_sim_core.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,12 +62,13 @@ def plot_trials(trials: Sequence[Row], path: str | Path, title: str = "") -> Non
         for axes in panels[: len(names) : columns]:
             axes.set_ylabel("succeeded [%]", color=_INK, y=0.32)
         count = len(trials) - sum(failed.values())
-        canvas.suptitle(f"{title}: {count} of {len(trials)} succeeded".removeprefix(": "), color=_INK)
+        told = f"{title}: {count} of {len(trials)} succeeded".removeprefix(": ")
+        canvas.suptitle(literal(told), color=_INK)
         _add_legend(canvas, failed, styles)
 
 
 def _draw_quantity(axes: Axes, name: str, trials: Sequence[Row], styles: Mapping[str, int]) -> None:
-    values = np.array([trial["drawn"][name] for trial in trials], dtype=float)
+    values = np.array([trial["drawn"][name] for trial in trials], dtype=float)  # NaN for None
     good = np.array([trial["succeeded"] for trial in trials], dtype=bool)
     edges, shares = success_shares(values, good)
     # Behind the bars what 100 % would be, so that ranges without trials are not those where all fail.
@@ -81,7 +82,7 @@ def _draw_quantity(axes: Axes, name: str, trials: Sequence[Row], styles: Mapping
         style = styles[trials[int(k)]["phase"]]
         axes.scatter(values[k], heights[k], s=34, color=_FAILED[style], marker=_MARKS[style], linewidths=0)
     quantity, comma, unit = name.rpartition(", ")
-    axes.set_xlabel(f"{quantity} [{unit}]" if comma else name, color=_INK)
+    axes.set_xlabel(literal(f"{quantity} [{unit}]" if comma else name), color=_INK)
     axes.set_ylim(0.0, 166.0)
     axes.set_yticks([0.0, 50.0, 100.0])
     axes.axhline(100.0, color=_QUIET, linewidth=0.8)
@@ -93,15 +94,16 @@ def success_shares(values: Array, good: NDArray[np.bool_]) -> tuple[Array, Array
     """Shares of trials that succeeded, over ranges of a quantity that are equally wide.
 
     Args:
-        values: (N,) the quantity.
+        values: (N,) the quantity; where it is not finite, it is in no range.
         good: (N,) whether the trial succeeded.
 
     Returns:
         (B + 1,) ends of the ranges, and (B,) shares, NaN where no trial is.
     """
     count = min(max(len(values) // _IN_A_BAR, 1), _MOST_BARS)
-    tried, edges = np.histogram(values, bins=count)
-    succeeded, _ = np.histogram(values[good], bins=edges)
+    known = np.isfinite(values)
+    tried, edges = np.histogram(values[known], bins=count)
+    succeeded, _ = np.histogram(values[known & good], bins=edges)
     shares = np.full(count, np.nan)
     np.divide(succeeded, tried, out=shares, where=tried > 0)
     return edges, shares
@@ -126,7 +128,7 @@ def _add_legend(canvas: Figure, failed: Counter[str], styles: Mapping[str, int])
     for phase, number in failed.most_common():
         style = styles[phase]
         others = sum(failed[one] for one in failed if styles[one] == last)
-        words.setdefault(style, f"failed in phase '{phase}': {number}")
+        words.setdefault(style, literal(f"failed in phase '{phase}': {number}"))
         if style == last and len(failed) > len(_FAILED):
             words[style] = f"failed otherwise: {others}"
     for style, label in words.items():

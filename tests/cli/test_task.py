@@ -1,11 +1,15 @@
 """``hydro-sim task``: what it prints, writes and exits with."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from hydro_sim_core.cli.app import app
+from hydro_sim_core.tasks import registry, run_trial
+from hydro_sim_core.tasks.robot import TaskFailed
+from hydro_sim_core.tasks.task import Outcome, Task
 
 FAR = ("--set", "models.spatula.pose.xyz=[0.48, 1.55, 0.15]")
 
@@ -70,3 +74,25 @@ def test_what_makes_no_sense_is_one_line(words, told):
     assert result.exit_code in (1, 2)
     assert told in " ".join(result.output.split())
     assert "Traceback" not in result.output
+
+
+def test_words_of_a_task_are_no_markup(monkeypatch):
+    """Summary, phase and reason are printed as they are."""
+    words = "lift [/red] [50 mm]"
+
+    class GivesUp:
+        def __init__(self, model, period):
+            self.robot = SimpleNamespace(phase=words)
+
+        def script(self, measured):
+            yield {}
+            raise TaskFailed(words)
+
+    task = Task(words, "drop_box", 0.01, 1.0, GivesUp, lambda draws: None, lambda story: Outcome(True))
+    monkeypatch.setattr(registry, "load_named", lambda *_: {"lifts": task})
+    assert words in call().output
+    told = call("lifts", "--headless").output
+    assert told.splitlines()[-1] == f"failed after 0.01 s, to {words}: {words}"
+    trial = run_trial(task, 0)
+    monkeypatch.setattr("hydro_sim_core.cli.task.run_trials", lambda *_: [trial])
+    assert call("lifts", "--seeds", 1).output.count(words) == 2

@@ -52,6 +52,15 @@ def test_each_kind_of_sweep_has_its_plot(tmp_path, axes, panels, shown):
     assert len([one for one in shown if one.get_label() != "<colorbar>"]) == 2 * panels
 
 
+def test_dollar_signs_of_names_and_values_are_no_formula(tmp_path):
+    """As the drawing itself finds, which would end in its error."""
+    broken = r"$\frac{$"
+    columns = {broken: [f"{broken}a", f"{broken}b"], f"{broken}2": [True, False]}
+    axis = PlotAxis(broken, tuple(columns[broken]))
+    plot_sweep(columns, [axis], [f"{broken}2"], tmp_path / "plot.png", broken)
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_heat_map_shows_the_shares(tmp_path, shown):
     """Friction to the right, laws upwards, in percent."""
     plot_sweep(COLUMNS, [FRICTION, LAW, DRAWN], ["held"], tmp_path / "plot.png", "title")

@@ -67,6 +67,24 @@ def test_phases_in_which_trials_failed_are_counted_in_the_legend(drawn):
     assert all(text.startswith("failed in phase '") for text in told[2:-1])
 
 
+def test_dollar_signs_of_names_are_no_formula(drawn):
+    """As the drawing itself finds, which would end in its error."""
+    broken = r"pay $\frac{$ now"
+    trials = [{**one, "drawn": {f"{broken}, mm": 1.0}} for one in trials_of(10, (broken,))]
+    canvas = drawn(trials)
+    (axes,) = canvas.axes
+    assert axes.get_xlabel() == r"pay \$\frac{\$ now [mm]"
+    assert any(r"\$\frac" in text.get_text() for text in canvas.legends[0].get_texts())
+
+
+def test_what_is_drawn_and_is_no_number_is_in_no_range():
+    """Reports have None there."""
+    values = np.array([0.0, np.inf, 1.0, np.nan])
+    edges, shares = success_shares(values, np.array([True, True, True, False]))
+    np.testing.assert_array_equal(edges, [0.0, 1.0])
+    np.testing.assert_array_equal(shares, [1.0])
+
+
 def test_shares_are_of_the_trials_in_a_range():
     values = np.array([0.0, 0.1, 0.2, 0.9, 1.0, 0.95, 0.15, 0.05, 0.92, 0.03])
     edges, shares = success_shares(values, values < 0.93)
