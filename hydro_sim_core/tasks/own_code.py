@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hydro_sim_core.compilation import CompilationFailed
-from hydro_sim_core.errors import printable, shortened
+from hydro_sim_core.errors import InputError, printable, shortened
 from hydro_sim_core.simulation import JointCommand
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
+from hydro_sim_core.tasks.variation import Draws
 
 _Result = TypeVar("_Result")
 #: Files whose frames call what is a task's own.
 _OURS = (__file__, str(Path(__file__).with_name("attempt.py")), str(Path(__file__).with_name("trial.py")))
 _CONTROLLER, _FOLLOWED, _JUDGE = "the controller", "what the task follows", "the judge"
+_VARIATION = "what draws"
 
 
 def numbers_of(task: Task, measured: Measurement) -> dict[str, float]:
@@ -47,6 +49,21 @@ def outcome_of(task: Task, story: Story) -> Outcome:
         return Outcome(bool(given.succeeded), str(given.reason), _numbers(given.measures, _JUDGE, task.judge))
 
     return _its_own(judged, task.judge, _JUDGE)
+
+
+def have_drawn(task: Task, draws: Draws) -> None:
+    """Have a task draw, and note it as numbers.
+
+    Raises:
+        InputError: What it draws the scene does not have.
+        TaskFailed: It raises anything else, or notes anything but numbers by name.
+    """
+
+    def draw() -> None:
+        task.variation(draws)
+        draws.drawn = _numbers(draws.drawn, _VARIATION, task.variation)
+
+    _its_own(draw, task.variation, _VARIATION, InputError)
 
 
 def checked_controller(given: Any, maker: Any) -> TaskController:
@@ -117,7 +134,7 @@ def _commands(given: Any, script: Script) -> dict[str, JointCommand]:
     raise TaskFailed(f"{_CONTROLLER} gives {wrong} ({_place_of_yield(script)})")
 
 
-def _its_own(call: Callable[[], _Result], code: Any, who: str) -> _Result:
+def _its_own(call: Callable[[], _Result], code: Any, who: str, *expected: type[Exception]) -> _Result:
     """The result of a call of a task's own code.
 
     Raises:
@@ -125,7 +142,7 @@ def _its_own(call: Callable[[], _Result], code: Any, who: str) -> _Result:
     """
     try:
         return call()
-    except (TaskFailed, CompilationFailed):
+    except (TaskFailed, CompilationFailed, *expected):
         raise
     except (Exception, SystemExit) as error:
         raise TaskFailed(told(error, code, who)) from error

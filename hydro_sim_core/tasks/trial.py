@@ -19,8 +19,8 @@ from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.tasks.attempt import INTERRUPTED, Ending, Refused, attempt, carried_out, controller_of
-from hydro_sim_core.tasks.own_code import told
-from hydro_sim_core.tasks.robot import Measurement
+from hydro_sim_core.tasks.own_code import have_drawn, text_of
+from hydro_sim_core.tasks.robot import Measurement, TaskFailed
 from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.task_check import check_task
 from hydro_sim_core.tasks.variation import Draws
@@ -60,7 +60,7 @@ class Trial:
         """For JSON; the course is left out where there are many."""
         told = asdict(self)
         del told["course"]
-        told["measures"] = for_json(self.measures)
+        told["measures"], told["drawn"] = for_json(self.measures), for_json(self.drawn)
         if with_course:
             told["course"] = [for_json(point) for point in self.course]
         return told
@@ -124,12 +124,10 @@ def draw(task: Task, seed: int | None, scene: LoadedScene, mirrored: int | None 
     if seed is None:
         return draws
     try:
-        task.variation(draws)
-    except InputError:
-        raise
-    except Exception as error:
-        problem = told(error, task.variation, "what draws")
-        raise InputError(task.scene, f"seed {seed}", problem, "mend the task's variation") from error
+        have_drawn(task, draws)
+    except TaskFailed as failure:
+        problem, mend = text_of(failure), "mend the task's variation"
+        raise InputError(task.scene, f"seed {seed}", problem, mend) from failure
     return draws
 
 

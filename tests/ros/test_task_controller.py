@@ -29,6 +29,7 @@ from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, find_task, run_trial
 from hydro_sim_core.tasks import attempt as attempt_module
 from hydro_sim_core.tasks import trial as trial_module
+from hydro_sim_core.tasks.attempt import Ending
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome
 from hydro_sim_core.tasks.trial import draw, scene_of
@@ -506,3 +507,9 @@ def test_a_task_that_is_interrupted_is_told(node, ros):
     stop.set()
     ending = TaskController(own, TASK, "hydro_sim").run(executor, stop, 60.0, 10.0)
     assert ending.outcome.reason == "interrupted"
+
+
+def test_what_is_drawn_and_is_no_number_is_null_in_the_result():
+    task = replace(TASK, scene="drop_box", variation=lambda draws: draws.drawn.update(far=math.inf))
+    told = program.report({**program.PARAMETERS, "seed": 1}, task, Ending(Outcome(True), "end", 0.0))
+    assert json.loads(json.dumps(told, allow_nan=False))["drawn"] == {"far": None}

@@ -281,6 +281,25 @@ def test_what_is_no_number_is_null_in_a_report():
     assert [point["depth, mm"] for point in told["course"]] == [None] * len(told["course"])
 
 
+def test_what_is_drawn_and_is_no_number_is_null_in_a_report():
+    def endless(draws):
+        draws.drawn |= {"far, m": math.inf, "near, m": np.float32(0.5)}
+
+    trial = run_trial(replace(TASK, controller=Ends, variation=endless), seed=1)
+    told = json.loads(json.dumps(trial.as_dict(), allow_nan=False))
+    assert told["drawn"] == {"far, m": None, "near, m": 0.5}
+
+
+def test_what_draws_words_is_refused_before_any_trial():
+    def wrong(draws):
+        draws.drawn["far, m"] = "very"
+
+    place = f"{__file__}, line {inspect.getsourcelines(wrong)[1]}"
+    told = f"drop_box: seed 1: what draws gives 'very' in place of a number for far, m ({place}); mend"
+    with pytest.raises(InputError, match=re.escape(told)):
+        run_trial(replace(TASK, variation=wrong), seed=1)
+
+
 def test_a_variation_that_raises_is_refused_before_any_trial(monkeypatch):
     def wrong(draws):
         return draws.between("height, m", 0.0, 1.0) / 0
