@@ -72,7 +72,7 @@ def find_task(name: str, settings: Mapping[str, Any] | None = None) -> Task:
                 did_you_mean(f"{_CONTROLLER}{setting}", others) if others else "leave it out: there are none"
             )
             raise InputError(name, f"{_CONTROLLER}{setting}", "is no setting of its controller", mend)
-    return told_otherwise(task, settings, name) if settings and task.told else task
+    return told_otherwise(task, settings, name) if settings else task
 
 
 def parse_settings(text: str) -> dict[str, Any]:

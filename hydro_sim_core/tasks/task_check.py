@@ -94,9 +94,11 @@ def told_otherwise(task: Task, settings: Mapping[str, Any], name: str) -> Task:
         name: Of the task, for the error.
 
     Raises:
-        InputError: A value does not fit, or the task's own code fails.
+        InputError: A value does not fit, the task has nothing that takes it, or its own code fails.
     """
-    assert task.told is not None
+    if task.told is None:
+        problem, mend = "cannot be changed: the task has no told", "leave it out, or mend the package"
+        raise InputError(name, f"controller.{next(iter(settings))}", problem, mend)
     try:
         made = task.told(settings)
     except InputError:

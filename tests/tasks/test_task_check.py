@@ -89,6 +89,14 @@ def test_what_takes_settings_and_fails_is_refused_with_its_line(named):
         find_task("nothing", {"mode": 2})
 
 
+def test_a_setting_that_nothing_takes_is_refused(named):
+    task = replace(TASK, settings={"by": 0.05})
+    named(task)
+    with pytest.raises(InputError, match="nothing: controller.by: cannot be changed: the task has no told"):
+        find_task("nothing", {"by": 0.06})
+    assert find_task("nothing") is task
+
+
 def test_a_page_goes_on_where_a_controller_has_no_robot_any_more():
     class Gone:
         def __init__(self, model, period):
