@@ -61,6 +61,8 @@ class Draws:
     def properties(self, word: str, name: str, links: Iterable[tuple[str, str]], share: float) -> None:
         """Draw a contact property for each of some links within a share of what the scene has.
 
+        Friction that a scene gives twice, as that of rest too, stays one.
+
         Args:
             word: Of the property, such as ``friction``, for what is noted.
             name: Of the property, such as ``mu_dynamic``.
@@ -71,6 +73,8 @@ class Draws:
             path, value = _found(self.scene, model, link, name)
             factor = self._uniform(1.0 - share, 1.0 + share)
             self.values[path] = value * factor
+            if name == "mu_dynamic" and model_of(self.scene, model).proximity.mu_static is not None:
+                self.values[f"models.{model}.proximity.mu_static"] = value * factor
             self.drawn[f"{word} of {link.replace('_', ' ')}, %"] = 100.0 * (factor - 1.0)
 
     def _uniform(self, least: float, most: float) -> float:

@@ -1,10 +1,12 @@
 """What a seed draws, and what other values leave of it."""
 
+import numpy as np
 import pytest
 
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS
 from hydro_sim_core.tasks.trial import draw, drawn_in
+from hydro_sim_core.tasks.variation import Draws
 
 FRICTION = {"friction of block, %", "friction of peg, %"}
 PLACE = {"off towards, deg", "higher, mm"}
@@ -54,3 +56,16 @@ def test_every_draw_is_of_something_in_the_scene(name):
         assert [path for path, value in draws.values.items() if other.values[path] != value], drawn
         changed.add(drawn)
     assert changed == draws.drawn.keys()
+
+
+def test_friction_that_a_scene_gives_twice_stays_one():
+    """The scene that is drawn has both alike."""
+    twice = {"compliance": "rigid", "mu_static": 0.5, "mu_dynamic": 0.5}
+    scene = find_scene("drop_box").with_({"models.box.proximity": twice})
+    draws = Draws(np.random.default_rng(3), scene)
+    draws.properties("friction", "mu_dynamic", [("box", "box")], 0.2)
+    (share,) = draws.drawn.values()
+    assert share != 0.0
+    drawn = scene.with_(draws.values).spec.models[0].proximity
+    assert drawn.mu_static == drawn.mu_dynamic == pytest.approx(0.5 * (1.0 + share / 100.0))
+    assert draws.count == 1
