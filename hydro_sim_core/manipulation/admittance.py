@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.poses import as_array, as_pose
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation.checks import LARGEST, number_within
 
 Array = NDArray[np.float64]
 
 #: Time in which a wanted velocity is reached, s: what is felt changes from one period to the next.
 SMOOTHING = 0.02
+#: Share by which the speed of a path may be above the largest by rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class Admittance:
         across: Force across it per speed, N s/m; infinite for none.
         turning: Moment across the axis per rate, N m s/rad; infinite for none.
         spin: Rate about the axis that it keeps, rad/s.
-        fastest: Largest speed, m/s.
-        quickest: Largest rate, rad/s.
+        fastest: Largest speed, m/s, along and across together: what would be faster is slowed in its direction.
+        quickest: Largest rate across the axis, rad/s, in the same way.
 
     Raises:
         InputError: Push or spin is not finite, or another one no number above 0.
@@ -86,19 +89,36 @@ class AdmittanceControl:
             across: (2,) velocity across the axis, m/s, such as that of a search, in place of giving way there.
 
         Raises:
-            InputError: An argument has another shape, or is not finite.
+            InputError: An argument has another shape, or is not finite, or the velocity across is above ``fastest``.
         """
         how, who = self._how, "AdmittanceControl"
         force, moment = as_array(force, (3,), who, "force"), as_array(moment, (3,), who, "moment")
         wanted = np.zeros(6)
-        wanted[:2] = np.clip(moment[:2] / how.turning, -how.quickest, how.quickest)
+        wanted[:2] = _slowed(moment[:2] / how.turning, how.quickest)
         wanted[2] = how.spin
-        wanted[3:5] = force[:2] / how.across if across is None else as_array(across, (2,), who, "across")
+        wanted[3:5] = force[:2] / how.across if across is None else self._path(across)
         wanted[5] = (how.push + force[2]) / how.along
-        wanted[3:] = np.clip(wanted[3:], -how.fastest, how.fastest)
+        wanted[3:] = _slowed(wanted[3:], how.fastest)
         self._twist += self._share * (wanted - self._twist)
         self.X_WT = _moved(self.X_WT, self._twist * self._period)
         return self.X_WT
+
+    def _path(self, across: ArrayLike) -> Array:
+        """(2,) velocity across the axis, which would not be followed if it were faster than the tool."""
+        given, fastest = as_array(across, (2,), "AdmittanceControl", "across"), self._how.fastest
+        speed = math.hypot(*given)
+        if speed > (1.0 + _ROUNDING) * fastest:
+            problem = f"of {speed:.3g} m/s is above fastest, {fastest:.3g} m/s"
+            mend = "give a larger fastest, or a slower path"
+            raise InputError("AdmittanceControl", "across", problem, mend)
+        return given
+
+
+def _slowed(velocity: Array, most: float) -> Array:
+    """A velocity in its direction, no larger than ``most``."""
+    velocity = np.clip(velocity, -LARGEST, LARGEST)  # beyond it, squares would overflow
+    speed = math.hypot(*velocity)
+    return velocity * (most / speed) if speed > most else velocity
 
 
 def _moved(X_WT: Array, motion: Array) -> Array:

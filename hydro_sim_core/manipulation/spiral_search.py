@@ -12,12 +12,16 @@ from hydro_sim_core.manipulation.checks import LARGEST, number_within
 Array = NDArray[np.float64]
 
 
+#: How well the way along the spiral is kept, as a share of it, and the most steps that this takes.
+_CLOSE, _MOST_STEPS = 1e-12, 50
+
+
 class SpiralSearch:
     """An Archimedean spiral that is followed at a constant speed.
 
     Args:
         pitch: Distance between its turns, m: less than what catches from both sides, such as a chamfer.
-        speed: m/s.
+        speed: Along the spiral, m/s; what ``velocity`` gives is never above it.
 
     Raises:
         InputError: One is no number above 0.
@@ -26,6 +30,7 @@ class SpiralSearch:
     def __init__(self, pitch: float, speed: float) -> None:
         pitch, self._speed = (_above_0(name, value) for name, value in (("pitch", pitch), ("speed", speed)))
         self._rise, self._angle = pitch / (2.0 * math.pi), 0.0
+        self._way = 0.0  # from where it began, over the rise
 
     @property
     def radius(self) -> float:
@@ -39,11 +44,22 @@ class SpiralSearch:
             InputError: The time is no number above 0.
         """
         duration, before = _above_0("duration", duration), self._place()
-        self._angle += self._speed * duration / (self._rise * math.hypot(1.0, self._angle))
+        self._way += self._speed * duration / self._rise
+        self._angle = _angle_after(self._way, self._angle)
         return (self._place() - before) / duration
 
     def _place(self) -> Array:
         return self.radius * np.array([math.cos(self._angle), math.sin(self._angle)])
+
+
+def _angle_after(way: float, angle: float) -> float:
+    """Angle (rad) to which a spiral that rises by 1 a radian is this long, from a smaller one, by Newton's method."""
+    for _ in range(_MOST_STEPS):
+        off = way - 0.5 * (angle * math.hypot(1.0, angle) + math.asinh(angle))
+        if abs(off) <= _CLOSE * way:
+            break
+        angle += off / math.hypot(1.0, angle)
+    return angle
 
 
 def _above_0(name: str, value: float) -> float:

@@ -7,7 +7,7 @@ import pytest
 
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.manipulation import Admittance, AdmittanceControl
+from hydro_sim_core.manipulation import Admittance, AdmittanceControl, SpiralSearch
 
 PERIOD = 0.01
 HOW = Admittance(push=10.0, along=500.0, across=1000.0, turning=2.0, fastest=0.02, quickest=0.05)
@@ -21,7 +21,8 @@ def velocity(how, force, moment, across=None):
         before = control.X_WT
         after = control.update(force, moment, across)
     moved = np.linalg.inv(before) @ after
-    turn = [moved[2, 1], moved[0, 2], moved[1, 0]]
+    skew = 0.5 * (moved - moved.T)
+    turn = [skew[2, 1], skew[0, 2], skew[1, 0]]
     return np.concatenate([turn, moved[:3, 3]]) / PERIOD
 
 
@@ -33,13 +34,16 @@ def velocity(how, force, moment, across=None):
         ([3, -2, -10], [0, 0, 0], None, [0, 0, 0, 3e-3, -2e-3, 0]),
         ([3, -2, -10], [0, 0, 0], [1e-3, 4e-3], [0, 0, 0, 1e-3, 4e-3, 0]),  # a path in place of that
         ([0, 0, -10], [0.02, -0.05, 0.3], None, [0.01, -0.025, 0, 0, 0, 0]),  # about its axis it does not
-        ([900, 0, 0], [-7, 0, 0], None, [-0.05, 0, 0, 0.02, 0, 0.02]),  # no faster than it may
+        # no faster than it may, in all directions together
+        ([900, 0, 440], [-7, 0, 0], None, [-0.05, 0, 0, 0.02 / math.sqrt(2), 0, 0.02 / math.sqrt(2)]),
+        ([40, 30, -10], [0.6, 0.8, 0], None, [0.03, 0.04, 0, 0.016, 0.012, 0]),
+        ([1e308, 0, -10], [0, 0, 0], None, [0, 0, 0, 0.02, 0, 0]),
+        # a path, and a push of as much
+        ([0, 0, 0], [0, 0, 0], [0.012, -0.016], np.array([0, 0, 0, 0.6, -0.8, 1]) * 0.02 / math.sqrt(2)),
     ],
 )
 def test_it_gives_way_at_a_speed_per_force(force, moment, across, twist):
-    np.testing.assert_allclose(
-        velocity(HOW, force, moment, across), twist, rtol=1e-3, atol=2e-6
-    )  # a turn has a second order
+    np.testing.assert_allclose(velocity(HOW, force, moment, across), twist, rtol=1e-6, atol=1e-12)
 
 
 def test_it_spins_and_stays_stiff_where_it_is_told_to():
@@ -77,3 +81,13 @@ def test_what_is_not_measured_is_told():
         control.update([math.nan, 0, 0], np.zeros(3))
     with pytest.raises(InputError, match="AdmittanceControl: period: is 0"):
         AdmittanceControl(START, HOW, 0.0)
+
+
+def test_a_search_that_is_faster_than_the_tool_is_refused():
+    """It would be another path; one as fast as the tool is followed."""
+    control = AdmittanceControl(START, HOW, PERIOD)
+    for _ in range(100):
+        control.update(np.zeros(3), np.zeros(3), SpiralSearch(1e-3, HOW.fastest).velocity(PERIOD))
+    told = "AdmittanceControl: across: of 0.021 m/s is above fastest, 0.02 m/s; give a larger fastest, or a"
+    with pytest.raises(InputError, match=told):
+        control.update(np.zeros(3), np.zeros(3), [0.021, 0.0])

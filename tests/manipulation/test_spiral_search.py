@@ -15,6 +15,7 @@ def test_a_spiral_goes_at_its_speed_and_leaves_no_gap():
     spiral, place, places = SpiralSearch(0.6e-3, 6e-3), np.zeros(2), [np.zeros(2)]
     while spiral.radius < 2e-3:
         velocity = spiral.velocity(PERIOD)
+        assert np.linalg.norm(velocity) <= 6e-3 * (1.0 + 1e-9)
         place = place + PERIOD * velocity
         places.append(place)
         if spiral.radius > 0.3e-3:
@@ -25,6 +26,17 @@ def test_a_spiral_goes_at_its_speed_and_leaves_no_gap():
     goals = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     nearest = np.linalg.norm(goals[:, None] - places[None], axis=2).min(axis=1)
     assert 0.25e-3 < nearest.max() <= 0.31e-3
+
+
+@pytest.mark.parametrize("count", [1, 7, 1000])
+def test_its_length_is_its_speed_times_time(count):
+    """By a fine polygon, whatever the periods."""
+    spiral = SpiralSearch(0.6e-3, 6e-3)
+    for _ in range(count):
+        spiral.velocity(1.0 / count)
+    angle = np.linspace(0.0, 2.0 * math.pi * spiral.radius / 0.6e-3, 200_001)
+    points = 0.6e-3 * angle / (2.0 * math.pi) * np.exp(1j * angle)
+    assert np.abs(np.diff(points)).sum() == pytest.approx(6e-3, rel=1e-8)
 
 
 @pytest.mark.parametrize("value", [0.0, -6e-4, math.nan, math.inf])
