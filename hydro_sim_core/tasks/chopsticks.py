@@ -46,6 +46,8 @@ TRIES = 3
 RIM_RADIUS, RIM_HEIGHT = 0.060, 0.035
 #: Speed below which a thing is at rest, m/s, and the force that soft things bear, N.
 AT_REST, HARDEST = 0.005, 2.0
+#: Force of a stick below which it holds nothing, N: a quarter of what the lightest thing weighs.
+LET_GO = 0.01
 
 
 class Chopsticks(ToolArm):
@@ -224,17 +226,20 @@ def follow(measured: Measurement) -> dict[str, float]:
 
 
 def judge(story: Story) -> Outcome:
-    """All is in the bowl and rests there, and nothing was squashed."""
+    """All is in the bowl, let go, and rests there, and nothing was squashed."""
     outside = [morsel for morsel in MORSELS if not is_inside(story.later, morsel)]
     speeds = [story.speed_of(morsel) for morsel in MORSELS]
     peak = max(point["force, N"] for point in story.course)
+    left = follow(story.later)["force, N"]
     measures = {
         "in the bowl, pieces": float(len(MORSELS) - len(outside)),
         "speed, m/s": max(speeds),
         "peak force, N": peak,
+        "force left, N": left,
     }
     asked = {
         f"not in the bowl: {', '.join(outside)}": not outside,
+        f"a stick still presses on one with {left:.2g} N": left < LET_GO,
         f"one moves at {max(speeds):.2g} m/s": max(speeds) < AT_REST,
         f"one was pressed with {peak:.1f} N": peak <= HARDEST,
     }

@@ -221,6 +221,16 @@ def test_what_is_beside_the_bowl_is_not_in_it(story, xyz):
     assert outcome.reason == "not in the bowl: tofu"
 
 
+def test_what_the_sticks_still_hold_is_not_let_go(story):
+    """Below the rim, with the force of a grasp."""
+    held = {
+        pair: np.array([0.0, GRIP, 0.0, 0.0, 0.0, 0.0]) for pair in story.later.wrenches if "tomato" in pair
+    }
+    later = replace(story.later, wrenches={**story.later.wrenches, **held})
+    outcome = TASK.judge(replace(story, end=replace(later, time=20.0), later=later))
+    assert outcome.reason == f"a stick still presses on one with {GRIP} N"
+
+
 def test_other_ends_are_failures(story):
     moving = with_all_at(story.later, [0.02, 0.0, 0.014])
     assert TASK.judge(replace(story, later=moving)).reason == "one moves at 0.01 m/s"
