@@ -44,18 +44,20 @@ from hydro_sim_core.compilation.progress import compile_progress
 from hydro_sim_core.drawing.chosen_scale import scale_of_world
 from hydro_sim_core.drawing.figures import require_matplotlib
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.files import write_picture
 from hydro_sim_core.pictures.film import FILM_SUFFIXES, check_film, check_frame_count, open_page_film
 from hydro_sim_core.pictures.page_camera import CameraName, PictureSize
 from hydro_sim_core.pictures.plot_trials import plot_trials
 from hydro_sim_core.pictures.world_camera import WorldCamera
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import Trial, run_trial, tasks
 from hydro_sim_core.tasks.attempt import AFTERWARDS, INTERRUPTED
 from hydro_sim_core.tasks.many_trials import run_trials
 from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.task import Task
-from hydro_sim_core.tasks.trial import scene_of
+from hydro_sim_core.tasks.trial import drawn_in, scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
 _OF_PICTURES = ("fps", "size", "camera", "full_scale", "solid")
@@ -220,21 +222,32 @@ def _try_and_tell(
 
     Raises:
         typer.Exit: Ctrl-C was pressed before the last had ended; both files are of those that had.
+        InputError: As ``try_all``, or a picture is asked for and no seed draws anything.
     """
     report, picture = files
+    name = told["task"]
     if picture is not None:
         require_matplotlib()
-    name = told["task"]
+        _check_something_is_drawn(name, seeds, told["set"], picture)
     trials = try_all(name, seeds, told["set"], jobs or os.cpu_count() or 1, console)
     ctrl_c.is_looked_at = True  # files are written whole
     was_ended = len(trials) < len(seeds)
     rows = [trial.as_dict() for trial in trials]
     output.write_report(report, {**told, "interrupted": was_ended, "trials": rows})
-    if picture is not None and trials:
+    if picture is not None and any(row["drawn"] for row in rows):
         plot_trials(rows, picture, name)
     if was_ended:
         raise typer.Exit(CTRL_C_STATUS)
     return all(trial.succeeded for trial in trials)
+
+
+def _check_something_is_drawn(name: str, seeds: range, values: dict[str, Any], picture: Path) -> None:
+    """Refuse a picture over what seeds draw where they draw nothing, before any trial."""
+    task, of_scene = find_told_task(name, values)
+    scene = find_scene(task.scene)
+    if not any(drawn_in(task, seed, scene, of_scene) for seed in seeds):
+        mend = "leave --out away, or let the task's seeds draw something"
+        raise InputError(picture, "", "shows trials over what is drawn, and nothing is", mend)
 
 
 def _refuse_what_does_not_fit(context: typer.Context, pictures: Pictures, headless: bool) -> None:

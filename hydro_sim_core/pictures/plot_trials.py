@@ -38,17 +38,18 @@ def plot_trials(trials: Sequence[Row], path: str | Path, title: str = "") -> Non
     """Plot trials over each quantity that was drawn: how many succeed there, and each one with how it ended.
 
     Args:
-        trials: Trials with ``seed``, ``succeeded``, ``phase`` and ``drawn``, all with the same quantities.
+        trials: Trials with ``seed``, ``succeeded``, ``phase`` and ``drawn``; a panel shows those that have drawn its
+            quantity.
         path: PNG file.
         title: Before the count in the title, such as the task's name.
 
     Raises:
         InputError: Nothing was drawn, matplotlib is not installed, or the file cannot be written.
     """
-    names = list(trials[0]["drawn"]) if trials else []
-    if not names or any(list(trial["drawn"]) != names for trial in trials):
-        mend = "give trials of one task with seeds, as hydro-sim task NAME --seeds COUNT makes them"
-        raise InputError("trials", "drawn", "they have no quantities that all have drawn", mend)
+    names = list(dict.fromkeys(name for trial in trials for name in trial["drawn"]))
+    if not names:
+        mend = "give trials of a task with seeds, as hydro-sim task NAME --seeds COUNT makes them"
+        raise InputError("trials", "drawn", "they have drawn nothing", mend)
     failed = Counter(trial["phase"] for trial in trials if not trial["succeeded"])
     styles = {phase: min(rank, len(_FAILED) - 1) for rank, (phase, _) in enumerate(failed.most_common())}
     rows = math.ceil(len(names) / _MOST_COLUMNS)
@@ -68,7 +69,8 @@ def plot_trials(trials: Sequence[Row], path: str | Path, title: str = "") -> Non
 
 
 def _draw_quantity(axes: Axes, name: str, trials: Sequence[Row], styles: Mapping[str, int]) -> None:
-    values = np.array([trial["drawn"][name] for trial in trials], dtype=float)  # NaN for None
+    # NaN for None, and where a trial has not drawn it.
+    values = np.array([trial["drawn"].get(name) for trial in trials], dtype=float)
     good = np.array([trial["succeeded"] for trial in trials], dtype=bool)
     edges, shares = success_shares(values, good)
     # Behind the bars what 100 % would be, so that ranges without trials are not those where all fail.
@@ -100,8 +102,8 @@ def success_shares(values: Array, good: NDArray[np.bool_]) -> tuple[Array, Array
     Returns:
         (B + 1,) ends of the ranges, and (B,) shares, NaN where no trial is.
     """
-    count = min(max(len(values) // _IN_A_BAR, 1), _MOST_BARS)
     known = np.isfinite(values)
+    count = min(max(int(known.sum()) // _IN_A_BAR, 1), _MOST_BARS)
     tried, edges = np.histogram(values[known], bins=count)
     succeeded, _ = np.histogram(values[known & good], bins=edges)
     shares = np.full(count, np.nan)

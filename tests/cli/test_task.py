@@ -96,3 +96,14 @@ def test_words_of_a_task_are_no_markup(monkeypatch):
     trial = run_trial(task, 0)
     monkeypatch.setattr("hydro_sim_core.cli.task.run_trials", lambda *_: [trial])
     assert call("lifts", "--seeds", 1).output.count(words) == 2
+
+
+def test_a_picture_of_what_no_seed_draws_is_refused_before_any_trial(monkeypatch, tmp_path):
+    task = Task("", "drop_box", 0.01, 1.0, lambda *_: None, lambda draws: None, lambda story: Outcome(True))
+    monkeypatch.setattr(registry, "load_named", lambda *_: {"stays": task})
+    monkeypatch.setattr("hydro_sim_core.cli.task.run_trials", lambda *_: pytest.fail("tried"))
+    result = call("stays", "--seeds", 2, "--out", tmp_path / "where.png")
+    assert result.exit_code == 1
+    assert "shows trials over what is drawn, and nothing is; leave --out away" in " ".join(
+        result.output.split()
+    )

@@ -98,9 +98,17 @@ def test_a_range_without_trials_has_no_share():
     np.testing.assert_array_equal(shares, [1.0, np.nan, np.nan, 1.0])
 
 
-@pytest.mark.parametrize(
-    "trials", [[], [{**trials_of(1)[0], "drawn": {}}], [*trials_of(1), {"drawn": {"a": 1.0}}]]
-)
-def test_trials_that_have_drawn_nothing_in_common_are_refused(tmp_path, trials):
-    with pytest.raises(InputError, match="they have no quantities that all have drawn"):
+def test_a_quantity_that_some_have_drawn_shows_those(drawn):
+    trials = trials_of(12)
+    for trial in trials[:5]:
+        trial["drawn"]["only some, mm"] = 1.0 + trial["seed"]
+    panel = drawn(trials).axes[3]
+    assert panel.get_xlabel() == "only some [mm]"
+    points = np.concatenate([np.asarray(marks.get_offsets()) for marks in panel.collections])
+    assert sorted(points[np.isfinite(points[:, 0]), 0]) == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+@pytest.mark.parametrize("trials", [[], [{**trials_of(1)[0], "drawn": {}}]])
+def test_trials_that_have_drawn_nothing_are_refused(tmp_path, trials):
+    with pytest.raises(InputError, match="they have drawn nothing"):
         plot_trials(trials, tmp_path / "trials.png")

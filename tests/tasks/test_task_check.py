@@ -92,7 +92,7 @@ def test_what_takes_settings_and_fails_is_refused_with_its_line(named):
 def test_a_setting_that_nothing_takes_is_refused(named):
     task = replace(TASK, settings={"by": 0.05})
     named(task)
-    with pytest.raises(InputError, match="nothing: controller.by: cannot be changed: the task has no told"):
+    with pytest.raises(InputError, match=r"nothing: controller\.by: cannot be changed: the task has no told"):
         find_task("nothing", {"by": 0.06})
     assert find_task("nothing") is task
 
