@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.contact.poses import as_array, as_pose
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation.checks import LARGEST, number_within
 
 Array = NDArray[np.float64]
 
@@ -37,11 +38,15 @@ class Grasp:
     def __post_init__(self) -> None:
         for pose in ("X_OG", "X_GH"):
             object.__setattr__(self, pose, as_pose(getattr(self, pose), _SOURCE, f"'{self.name}', {pose}"))
-        approach = np.array(self.approach, dtype=float)
-        length = float(np.linalg.norm(approach)) if approach.shape == (3,) else 0.0
+        element, mend = f"'{self.name}', approach", "give three numbers that are not all 0"
+        try:
+            approach = as_array(self.approach, (3,), _SOURCE, element)
+        except InputError as error:
+            problem = f"is no direction: it {error.problem}"
+            raise InputError(_SOURCE, element, problem, mend) from None
+        length = float(np.linalg.norm(approach))
         if not 0.0 < length < np.inf:
-            element = f"'{self.name}', approach"
-            raise InputError(_SOURCE, element, "is no direction", "give three numbers that are not all 0")
+            raise InputError(_SOURCE, element, "is no direction", mend)
         object.__setattr__(self, "approach", approach / length)
 
     def hand(self, X_WO: ArrayLike, before: float = 0.0) -> Array:
@@ -50,11 +55,22 @@ class Grasp:
         Args:
             X_WO: (4, 4) pose of the object.
             before: Distance from the grasp against the direction of approach, m.
+
+        Raises:
+            InputError: The pose is none, or the distance no finite number.
         """
-        X_WH = np.asarray(X_WO) @ self.X_OG @ self.X_GH
+        X_WO = as_pose(X_WO, _SOURCE, f"'{self.name}', X_WO")
+        element, mend = f"'{self.name}', before", "give a finite number, m"
+        before = number_within(_SOURCE, element, before, -LARGEST, LARGEST, mend)
+        X_WH: Array = X_WO @ self.X_OG @ self.X_GH
         X_WH[:3, 3] -= before * (X_WH[:3, :3] @ self.approach)
         return X_WH
 
     def object(self, X_WH: ArrayLike) -> Array:
-        """Pose (4, 4) of an object that a hand at a pose (4, 4) holds."""
-        return np.asarray(np.asarray(X_WH) @ np.linalg.inv(self.X_OG @ self.X_GH))
+        """Pose (4, 4) of an object that a hand at a pose (4, 4) holds.
+
+        Raises:
+            InputError: The pose is none.
+        """
+        X_WH = as_pose(X_WH, _SOURCE, f"'{self.name}', X_WH")
+        return np.asarray(X_WH @ np.linalg.inv(self.X_OG @ self.X_GH))

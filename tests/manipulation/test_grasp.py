@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ X_GH = pose([0.0, 0.0, 0.17], [0.0, -1.2, 0.2])
 X_WO = pose([0.5, -0.1, 0.3], [0.2, -0.3, 0.9])
 
 
-def grasp(**other: np.ndarray) -> Grasp:
+def grasp(**other: Any) -> Grasp:
     return Grasp("handle", **{"X_OG": X_OG, "X_GH": X_GH, "approach": np.array([0.0, 0.0, -2.0]), **other})
 
 
@@ -62,9 +63,30 @@ def test_pinocchio_finds_the_grasp_frame_on_the_object() -> None:
         ({"approach": np.zeros(3)}, "Grasp: 'handle', approach: is no direction"),
         ({"approach": np.array([1.0, 0.0])}, "Grasp: 'handle', approach: is no direction"),
         ({"approach": np.array([np.nan, 0.0, 1.0])}, "Grasp: 'handle', approach: is no direction"),
+        ({"approach": "along"}, "Grasp: 'handle', approach: is no direction"),
+        ({"approach": None}, "Grasp: 'handle', approach: is no direction"),
+        (
+            {"approach": [[1.0], [2.0, 3.0], 1.0]},
+            "approach: is no direction: it has rows of different lengths",
+        ),
+        ({"approach": [1j, 0.0, 0.0]}, "Grasp: 'handle', approach: is no direction"),
     ],
 )
-def test_what_is_no_grasp_is_told(other: dict[str, np.ndarray], told: str) -> None:
+def test_what_is_no_grasp_is_told(other: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError) as error:
         grasp(**other)
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize("X", [np.nan * np.eye(4), np.eye(3), "there", None, np.diag([-1.0, 1.0, 1.0, 1.0])])
+def test_a_pose_that_is_none_is_told(X: Any) -> None:
+    with pytest.raises(InputError, match="Grasp: 'handle', X_WO: "):
+        grasp().hand(X)
+    with pytest.raises(InputError, match="Grasp: 'handle', X_WH: "):
+        grasp().object(X)
+
+
+@pytest.mark.parametrize("before", ["near", np.nan, np.inf, None])
+def test_a_distance_that_is_none_is_told(before: Any) -> None:
+    with pytest.raises(InputError, match="Grasp: 'handle', before: is .*; give a finite number, m"):
+        grasp().hand(np.eye(4, dtype=int), before=before)
