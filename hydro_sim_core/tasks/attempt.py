@@ -37,7 +37,7 @@ class Ending:
     Attributes:
         outcome: What the task's judge says, or why the controller gave up.
         phase: What the controller was doing at its end.
-        time: Simulated time at which it ended, s.
+        time: Simulated time that it took, s.
         course: Of every period until it was judged: time (s), and what the task follows, by name.
     """
 
@@ -74,7 +74,7 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
         return measured
 
     def ended(outcome: Outcome) -> Ending:
-        return Ending(outcome, phase_of(controller), now.time, course)
+        return Ending(outcome, phase_of(controller), now.time - before.time, course)
 
     reason = ""
     try:

@@ -88,5 +88,5 @@ def test_a_pose_that_is_none_is_told(X: Any) -> None:
 
 @pytest.mark.parametrize("before", ["near", np.nan, np.inf, None])
 def test_a_distance_that_is_none_is_told(before: Any) -> None:
-    with pytest.raises(InputError, match="Grasp: 'handle', before: is .*; give a finite number, m"):
+    with pytest.raises(InputError, match=r"Grasp: 'handle', before: is .*; give a finite number, m"):
         grasp().hand(np.eye(4, dtype=int), before=before)

@@ -487,6 +487,15 @@ def test_commands_that_one_process_refuses_are_refused_with_its_words(listener, 
     assert told in reason
 
 
+def test_time_of_what_is_given_up_is_what_it_took(clock, listener):
+    """Of a node whose clock has run before."""
+    controller = TaskController(listener, replace(TASK, controller=Still), "hydro_sim")
+    controller._attempt, controller._begun, controller._measured = iter(()), 300_000_000_000, 300_250_000_000
+    ending = controller.run(Looks(clock, [(0.25, nothing)] * 20), Event(), start_timeout=1.0, timeout=1.0)
+    assert ending.outcome.reason.startswith("the simulation has been silent for")
+    assert ending.time == pytest.approx(0.25)
+
+
 def test_images_in_whole_millimetres_are_told():
     with pytest.raises(InputError, match="images of the bubbles: are 16UC1; start the simulation with"):
         depth_of(Image(encoding="16UC1", height=1, width=1, data=[0, 0]))

@@ -106,6 +106,20 @@ def test_an_exception_of_another_part_of_the_task_names_that_part(part, who):
     assert reason == f"{who} raised KeyError: 'pancake' ({__file__}, line {line_of(wrong, 'return')})"
 
 
+def test_time_is_what_an_attempt_took_whatever_the_clock_said_at_its_start():
+    """As of a node that has run before."""
+    controller = Ends(None, PERIOD)
+    at = [Measurement(300.0 + PERIOD * k, {}, {}, {}) for k in range(6)]
+    attempted = attempt_module.attempt(TASK, controller, at[0])
+    next(attempted)
+    for measured in at[1:3]:
+        attempted.send(measured)
+    with pytest.raises(StopIteration) as end:
+        attempted.send(at[3])
+    assert end.value.value.time == pytest.approx(2 * PERIOD)
+    assert end.value.value.course[0] == {"time, s": 300.0}
+
+
 def test_what_a_controller_gives_up_with_stays_as_it_is():
     class GivesUp(Fails):
         def wrong(self):

@@ -71,7 +71,8 @@ class TaskController:
         self._instants = Instants(self._simulated, simulator, task.bubbles)
         self._period = round(1e9 * task.period)
         self._attempt: Attempt | None = None
-        self._measured = -math.inf  # simulated time of the last measurement, ns
+        self._begun = 0  # simulated time of the first measurement, ns
+        self._measured = -math.inf  # and of the last
         self._newest: Stamp | None = None  # of joint states
         self._silent = 0.0  # s in which nothing was said though this program listened
         self._others = 0  # that publish commands too, at the last look
@@ -158,6 +159,8 @@ class TaskController:
             return  # nobody would hear the answer; a simulation that waits repeats what it has said
         if self._attempt is None and (self._is_led_by_another() or not self._check.passed()):
             return
+        if self._attempt is None:
+            self._begun = nanoseconds
         self._answer(measured, stamp)
         self._measured, self._silent = nanoseconds, 0.0
 
@@ -203,8 +206,8 @@ class TaskController:
         )
 
     def _give_up(self, reason: str) -> None:
-        now = 1e-9 * self._measured if self._attempt is not None else 0.0
-        self.ending = Ending(Outcome(False, reason), phase_of(self._controller), now)
+        took = 1e-9 * (self._measured - self._begun) if self._attempt is not None else 0.0
+        self.ending = Ending(Outcome(False, reason), phase_of(self._controller), took)
 
 
 def joint_commands(commands: dict[str, JointCommand], stamp: Stamp) -> JointState:
