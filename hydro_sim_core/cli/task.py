@@ -57,6 +57,7 @@ from hydro_sim_core.tasks.attempt import AFTERWARDS, INTERRUPTED
 from hydro_sim_core.tasks.many_trials import run_trials
 from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.task import Task
+from hydro_sim_core.tasks.task_check import check_shows
 from hydro_sim_core.tasks.trial import drawn_in, scene_of
 
 _WRITTEN = {"film": FILM_SUFFIXES, "picture": PICTURE, "report": REPORT}
@@ -295,6 +296,7 @@ def try_once(
         InputError: A path or value is wrong, the page cannot be served, or a film cannot be made.
     """
     start = World(scene_of(task, seed, values))
+    check_shows(task, start)
     with compile_progress(console):
         start.step()
     start.reset()

@@ -282,6 +282,9 @@ class Wall(NamedTuple):
 
 def _wall(source: str, thread: MetricThread, length: float, *, inwards: bool) -> Wall:
     """A thread, cut off flat at both ends: rows of vertices rise by the pitch in a turn, then go on in the next."""
+    if not isinstance(thread, MetricThread):
+        mend = "give a MetricThread, such as MetricThread(16e-3, 2e-3) of an M16"
+        raise InputError(source, "thread", f"is {excerpt(thread)}", mend)
     diameter, pitch = positive(source, "diameter", thread.diameter), positive(source, "pitch", thread.pitch)
     clearance = _share(source, "clearance", thread.clearance, pitch)
     flank_rows = thread.flank_rows

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.poses import as_array, as_pose
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.manipulation.checks import LARGEST, number_within
+from hydro_sim_core.manipulation.checks import LARGEST, number_within, of_kind
 
 Array = NDArray[np.float64]
 
@@ -76,7 +76,8 @@ class AdmittanceControl:
         mend = "give a number above 0, s"
         period = number_within("AdmittanceControl", "period", period, 0.0, LARGEST, mend, above=True)
         self.X_WT: Array = as_pose(X_WT, "AdmittanceControl", "X_WT")
-        self._how, self._period = how, period
+        self._how = of_kind("AdmittanceControl", "how", how, Admittance, "give an Admittance")
+        self._period = period
         self._share = min(1.0, period / SMOOTHING)
         self._twist = np.zeros(6)
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.manipulation.checks import LARGEST, number_within
+from hydro_sim_core.manipulation.checks import LARGEST, number_within, of_kind
 from hydro_sim_core.rotations import twist_between
 
 Array = NDArray[np.float64]
@@ -87,7 +87,8 @@ class CartesianMotion:
         if count < 2:
             raise InputError("CartesianMotion", "X_WF", f"holds {count} poses", "give two or more")
         poses = [as_pose(X, "CartesianMotion", f"X_WF[{i}]") for i, X in enumerate(X_WF)]
-        limits = limits or MotionLimits()
+        limits = MotionLimits() if limits is None else limits
+        limits = of_kind("CartesianMotion", "limits", limits, MotionLimits, "give MotionLimits")
         self._legs: list[_Leg] = []
         for i, (begin, end) in enumerate(pairwise(poses), 1):
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,26 @@ from hydro_sim_core.errors import InputError, excerpt
 
 #: Largest number that is taken: products of a few larger ones leave the range of floating-point numbers.
 LARGEST = 1e30
+
+_Kind = TypeVar("_Kind")
+
+
+def of_kind(source: str, element: str, value: Any, kind: type[_Kind], mend: str) -> _Kind:
+    """A value, if it is of a kind.
+
+    Args:
+        source: Who asks, for the error.
+        element: What is asked for.
+        value: What was given.
+        kind: What it has to be.
+        mend: What to give instead.
+
+    Raises:
+        InputError: It is of another kind.
+    """
+    if not isinstance(value, kind):
+        raise InputError(source, element, f"is {excerpt(value)}", mend)
+    return value
 
 
 def number_within(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.contact.poses import as_array, as_pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation.arm import LEVER, Arm
-from hydro_sim_core.manipulation.checks import LARGEST, number_within
+from hydro_sim_core.manipulation.checks import LARGEST, number_within, of_kind
 from hydro_sim_core.rotations import twist_between
 from hydro_sim_core.simulation import World
 
@@ -78,7 +78,8 @@ class ImpedanceControl:
         joints: Sequence[str] | None = None,
     ) -> None:
         self._world, self._frame = world, frame
-        self._how = impedance or Impedance()
+        how = Impedance() if impedance is None else impedance
+        self._how = of_kind("ImpedanceControl", "impedance", how, Impedance, "give an Impedance")
         self._arm = Arm("ImpedanceControl", world, frame, joints)
         goal = self._arm.goal({} if posture is None else posture, "posture")
         self._posture = self._arm.wound_goal(goal, self._arm.present)

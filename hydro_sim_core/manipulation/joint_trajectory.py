@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.manipulation.arm import Arm, is_reached, off_by
 from hydro_sim_core.manipulation.cartesian_motion import CartesianMotion
-from hydro_sim_core.manipulation.checks import number_within
+from hydro_sim_core.manipulation.checks import number_within, of_kind
 from hydro_sim_core.simulation import World
 
 Array = NDArray[np.float64]
@@ -72,10 +72,12 @@ def follow(
         The trajectory.
 
     Raises:
-        InputError: There is no such frame or joint, the period is not above 0 or makes more than 100 000 points, the
-            joints stand elsewhere than where the motion begins, a pose of it is out of reach of the present way
-            around, or a joint would exceed its velocity limit; it says when.
+        InputError: The motion is none, there is no such frame or joint, the period is not above 0 or makes more than
+            100 000 points, the joints stand elsewhere than where the motion begins, a pose of it is out of reach of the
+            present way around, or a joint would exceed its velocity limit; it says when.
     """
+    mend = "give a CartesianMotion, such as of poses: CartesianMotion([X_WA, X_WB])"
+    motion = of_kind("follow", "motion", motion, CartesianMotion, mend)
     period = number_within(
         "follow", "period", period, 0.0, sys.float_info.max, "give seconds, above 0", above=True
     )

@@ -134,15 +134,17 @@ def _commands(given: Any, script: Script) -> dict[str, JointCommand]:
     raise TaskFailed(f"{_CONTROLLER} gives {wrong} ({_place_of_yield(script)})")
 
 
-def _its_own(call: Callable[[], _Result], code: Any, who: str, *expected: type[Exception]) -> _Result:
+def _its_own(
+    call: Callable[[], _Result], code: Any, who: str, expected: type[Exception] = TaskFailed
+) -> _Result:
     """The result of a call of a task's own code.
 
     Raises:
-        TaskFailed: It gives up, or raises anything that no caller expects of it.
+        TaskFailed: It gives up, or raises anything that no caller expects of it, as one does ``expected``.
     """
     try:
         return call()
-    except (TaskFailed, CompilationFailed, *expected):
+    except (TaskFailed, CompilationFailed, expected):
         raise
     except (Exception, SystemExit) as error:
         raise TaskFailed(told(error, code, who)) from error

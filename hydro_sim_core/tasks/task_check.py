@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
 
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.messages.view import Bubble
+from hydro_sim_core.simulation import World
 from hydro_sim_core.tasks.own_code import told
 from hydro_sim_core.tasks.task import Task
 
@@ -83,6 +85,18 @@ def check_task(task: Any, name: str = "") -> Task:
         if not fits(value):
             raise InputError(name or str(task.scene), f"the task's {part}", f"is {excerpt(value)}", mend)
     return task
+
+
+def check_shows(task: Task, world: World) -> None:
+    """Check that what fills pictures of a task is in its world.
+
+    Raises:
+        InputError: It has no such link.
+    """
+    for link in task.shows:
+        if link not in world.frame_names:
+            mend = did_you_mean(link, world.frame_names)
+            raise InputError(task.scene, "the task's shows", f"the scene has no link '{link}'", mend)
 
 
 def told_otherwise(task: Task, settings: Mapping[str, Any], name: str) -> Task:

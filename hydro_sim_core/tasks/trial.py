@@ -22,7 +22,7 @@ from hydro_sim_core.tasks.attempt import INTERRUPTED, Ending, Refused, attempt, 
 from hydro_sim_core.tasks.own_code import have_drawn, text_of
 from hydro_sim_core.tasks.robot import Measurement, TaskFailed
 from hydro_sim_core.tasks.task import Task
-from hydro_sim_core.tasks.task_check import check_task
+from hydro_sim_core.tasks.task_check import check_shows, check_task
 from hydro_sim_core.tasks.variation import Draws
 
 
@@ -169,6 +169,7 @@ def run_trial(
     check_task(task)
     # The controller knows the scene as it is meant to be.
     model = World(find_scene(task.scene))
+    check_shows(task, model)
     world = World(scene_of(task, seed, values), like=model)
     drawn = drawn_in(task, seed, model.scene, values or {})
     count = steps_of_a_period(task, world.time_step)

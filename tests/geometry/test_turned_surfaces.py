@@ -218,6 +218,8 @@ def test_a_file_holds_what_was_written(tmp_path):
         (lambda: metric_bolt(MetricThread(D, P), math.inf), "length: is inf"),
         (lambda: metric_bolt(MetricThread(D, 1e-9), 0.02), "elements"),
         (lambda: metric_bolt(MetricThread(D, P, flank_rows=0), 0.02), "flank_rows: are 0"),
+        (lambda: metric_bolt("M16", 0.02), "metric_bolt: thread: is 'M16'; give a MetricThread"),
+        (lambda: metric_nut(None, 0.02, 24e-3), "metric_nut: thread: is None; give a MetricThread"),
         (lambda: write_surface(revolve(CYLINDER), "pin.xyz"), "has the format '.xyz'; use .obj"),
         (lambda: write_surface(revolve(CYLINDER), "/nowhere/pin.obj"), "cannot be written"),
         (lambda: segments_for(0.0, 1e-6), "radius: is 0"),

@@ -45,6 +45,17 @@ def test_a_task_that_looks_has_the_images_of_its_bubbles():
     assert not any(name.startswith("bubble") for name in plan_task("slip_control").node)
 
 
+def test_bubbles_of_two_kinds_are_refused(monkeypatch):
+    """The node has one kind of camera in all fingers."""
+    task = find_task("slip_control", {"feedback": "membrane"})
+    left, right = task.bubbles
+    other = replace(task, bubbles=(left, replace(right, image_size=(80, 60), depth_noise=1e-3)))
+    monkeypatch.setattr(task_plan, "find_task", lambda name, settings: other)
+    told = "bubbles 'left_finger' and 'right_finger': differ in image_size, depth_noise"
+    with pytest.raises(InputError, match=told):
+        plan_task("slip_control")
+
+
 @pytest.mark.parametrize("seed", [0, 7])
 def test_the_node_simulates_the_scene_of_the_seed_to_the_last_bit(seed):
     given = plan_task("pancake_flip", str(seed)).node

@@ -79,6 +79,8 @@ def test_what_is_not_measured_is_told():
     control = AdmittanceControl(START, HOW, PERIOD)
     with pytest.raises(InputError, match="AdmittanceControl: force: holds NaN"):
         control.update([math.nan, 0, 0], np.zeros(3))
+    with pytest.raises(InputError, match="AdmittanceControl: how: is None; give an Admittance"):
+        AdmittanceControl(START, None, PERIOD)
     with pytest.raises(InputError, match="AdmittanceControl: period: is 0"):
         AdmittanceControl(START, HOW, 0.0)
 

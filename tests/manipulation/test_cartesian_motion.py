@@ -171,3 +171,8 @@ def test_a_time_that_is_none_is_one_error(time) -> None:
     motion = CartesianMotion([pose(), pose((0.1, 0.0, 0.0))])
     with pytest.raises(InputError, match=r"CartesianMotion.at: time: is .*; give seconds"):
         motion.at(time)
+
+
+def test_limits_that_are_none_are_one_error() -> None:
+    with pytest.raises(InputError, match="CartesianMotion: limits: is 5; give MotionLimits"):
+        CartesianMotion([pose(), pose((0.1, 0.0, 0.0))], 5)

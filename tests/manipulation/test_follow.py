@@ -132,3 +132,10 @@ def test_a_period_that_makes_too_many_points_is_told(arm: hs.World) -> None:
         InputError, match=r"follow: period: of 1e-09 s makes more than 100000 points of \S+ s"
     ):
         follow(arm, FRAME, up(arm, 0.1), period=1e-9)
+
+
+def test_poses_are_no_motion(arm: hs.World) -> None:
+    X_WF = arm.frame_pose(FRAME)
+    for motion in ([X_WF, X_WF], None):
+        with pytest.raises(InputError, match=r"follow: motion: is .*; give a CartesianMotion"):
+            follow(arm, FRAME, motion)  # type: ignore[arg-type]

@@ -130,6 +130,11 @@ def test_what_cannot_be_controlled_is_one_error(tmp_path: Path, arguments, told:
         ImpedanceControl(**{"world": arm(tmp_path), "frame": FRAME} | arguments)
 
 
+def test_an_impedance_of_another_kind_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ImpedanceControl: impedance: is 5; give an Impedance"):
+        ImpedanceControl(arm(tmp_path), FRAME, 5)  # type: ignore[arg-type]
+
+
 def test_a_posture_does_not_wind_up_joints_that_turn_without_end(tmp_path: Path) -> None:
     world = arm(tmp_path)
     X_WF, here, around = world.frame_pose(FRAME), {"joint_3": 0.4}, {"joint_3": 0.4 - 4.0 * np.pi}

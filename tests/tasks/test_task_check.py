@@ -89,6 +89,13 @@ def test_what_takes_settings_and_fails_is_refused_with_its_line(named):
         find_task("nothing", {"mode": 2})
 
 
+def test_a_link_to_show_that_is_not_there_is_refused():
+    with pytest.raises(
+        InputError, match="drop_box: the task's shows: the scene has no link 'bix'; did you mean 'box'"
+    ):
+        run_trial(replace(TASK, shows=("box", "bix")))
+
+
 def test_a_setting_that_nothing_takes_is_refused(named):
     task = replace(TASK, settings={"by": 0.05})
     named(task)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hydro_sim.loading import parse_scene_values
@@ -56,8 +56,8 @@ def plan_task(
         overwrite: Whether the file may be replaced.
 
     Raises:
-        InputError: There is no such task, setting or path, the seed is no whole number from 0 on, or the scene's time
-            step does not divide the task's period.
+        InputError: There is no such task, setting or path, the seed is no whole number from 0 on, the scene's time
+            step does not divide the task's period, or its bubbles differ in more than link and frame.
     """
     found = find_task(task, parse_settings(settings))
     drawn = _seed(seed)
@@ -98,6 +98,14 @@ def _images(bubbles: Sequence[Bubble], rate: float, seed: int) -> dict[str, Any]
     if not bubbles:
         return {}
     kind = bubbles[0]
+    alike = asdict(kind)
+    for bubble in bubbles[1:]:
+        other = asdict(replace(bubble, link=kind.link, frame=kind.frame))
+        if differs := [name for name in alike if other[name] != alike[name]]:
+            problem = f"differ in {', '.join(differs)}, and the node has cameras of one kind"
+            raise InputError(
+                _SOURCE, f"bubbles '{kind.link}' and '{bubble.link}'", problem, "make them alike"
+            )
     return {
         "bubbles": [bubble.link for bubble in bubbles],
         "bubble_cameras": [bubble.frame for bubble in bubbles],
