@@ -496,6 +496,23 @@ def test_time_of_what_is_given_up_is_what_it_took(clock, listener):
     assert ending.time == pytest.approx(0.25)
 
 
+def test_a_second_signal_ends_a_controller_that_does_not_go_on(monkeypatch, capfd):
+    """Not one that comes with the first, as from a terminal and a launch at once: that waits for the report."""
+    now, left = SimpleNamespace(s=100.0), []
+    monkeypatch.setattr(program, "time", SimpleNamespace(monotonic=lambda: now.s))
+    monkeypatch.setattr(program, "os", SimpleNamespace(_exit=left.append))
+    stop = Event()
+    end = program.ender(stop)
+    for now.s in (100.0, 100.1, 101.9):
+        end(2, None)
+        assert stop.is_set()
+        assert left == []
+    now.s = 102.1
+    end(2, None)
+    assert left == [130]
+    assert "task_controller: broken off" in capfd.readouterr().err
+
+
 def test_images_in_whole_millimetres_are_told():
     with pytest.raises(InputError, match="images of the bubbles: are 16UC1; start the simulation with"):
         depth_of(Image(encoding="16UC1", height=1, width=1, data=[0, 0]))

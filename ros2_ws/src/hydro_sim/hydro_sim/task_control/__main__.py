@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -39,6 +42,8 @@ PARAMETERS: dict[str, Any] = {
     "start_timeout": 600.0,
     "timeout": 10.0,
 }
+#: Time that a trial has to end in good order after a signal, s.
+_PATIENCE = 2.0
 #: Those that every node has.
 _OF_ROS = ("use_sim_time", "start_type_description_service")
 
@@ -47,8 +52,25 @@ def main() -> int:
     """Try a task until a signal; return 0 only if it succeeds."""
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, ender(stop))
     return run(sys.argv, stop)
+
+
+def ender(stop: Event) -> Callable[[int, Any], None]:
+    """Handler of a signal that sets ``stop``; another one later ends the program, as of a controller that loops."""
+    since = math.inf
+
+    def end(number: int, frame: Any) -> None:
+        nonlocal since
+        now = time.monotonic()
+        if not stop.is_set():
+            stop.set()
+            since = now
+        elif now - since > _PATIENCE:
+            print("task_controller: broken off: the controller does not go on", file=sys.stderr, flush=True)
+            os._exit(128 + number)
+
+    return end
 
 
 def run(arguments: list[str], stop: Event) -> int:
