@@ -477,7 +477,8 @@ def test_commands_that_one_process_refuses_are_refused_with_its_words(listener, 
         def script(self, measured):
             yield command
 
-    task = replace(TASK, scene="gen3_7dof", controller=Wrong, follow=lambda measured: {})
+    nothing_else = {"follow": lambda measured: {}, "shows": ()}
+    task = replace(TASK, scene="gen3_7dof", controller=Wrong, **nothing_else)
     controller = TaskController(listener, task, "hydro_sim")
     monkeypatch.setattr(controller._commands, "publish", lambda message: pytest.fail("sent"))
     controller._answer(trial_module.measure(controller._model), (0, 0))
