@@ -15,21 +15,18 @@ import numpy as np
 import pytest
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from sensor_msgs.msg import Image, JointState
+from sensor_msgs.msg import JointState
 
 from hydro_sim.task_control import __main__ as program
 from hydro_sim.task_control import controller as controller_module
-from hydro_sim.task_control.controller import TaskController, joint_commands
-from hydro_sim.task_control.instants import depth_of
+from hydro_sim.task_control.controller import TaskController
 from hydro_sim.task_control.scene_check import SceneCheck
 from hydro_sim_bringup.task_plan import plan_task
-from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, find_task, run_trial
 from hydro_sim_core.tasks import attempt as attempt_module
 from hydro_sim_core.tasks import trial as trial_module
-from hydro_sim_core.tasks.attempt import Ending
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome
 from hydro_sim_core.tasks.trial import draw, scene_of
@@ -453,13 +450,6 @@ def test_a_parameter_that_is_wrong_is_told(monkeypatch, capfd, given, told):
     assert told in line
 
 
-def test_a_setting_that_is_none_is_told(monkeypatch, capfd):
-    monkeypatch.setenv("ROS_DOMAIN_ID", str(take_domain()))
-    words = ["-p", "task:=slip_control", "-p", "settings:=pich=0.1"]
-    assert program.run(["task_controller", "--ros-args", *words], Event()) == 1
-    assert "controller.pich: is no setting of its controller; did you mean" in capfd.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("command", "told"),
     [
@@ -497,46 +487,9 @@ def test_time_of_what_is_given_up_is_what_it_took(clock, listener):
     assert ending.time == pytest.approx(0.25)
 
 
-def test_a_second_signal_ends_a_controller_that_does_not_go_on(monkeypatch, capfd):
-    """Not one that comes with the first, as from a terminal and a launch at once: that waits for the report."""
-    now, left = SimpleNamespace(s=100.0), []
-    monkeypatch.setattr(program, "time", SimpleNamespace(monotonic=lambda: now.s))
-    monkeypatch.setattr(program, "os", SimpleNamespace(_exit=left.append))
-    stop = Event()
-    end = program.ender(stop)
-    for now.s in (100.0, 100.1, 101.9):
-        end(2, None)
-        assert stop.is_set()
-        assert left == []
-    now.s = 102.1
-    end(2, None)
-    assert left == [130]
-    assert "task_controller: broken off" in capfd.readouterr().err
-
-
-def test_images_in_whole_millimetres_are_told():
-    with pytest.raises(InputError, match="images of the bubbles: are 16UC1; start the simulation with"):
-        depth_of(Image(encoding="16UC1", height=1, width=1, data=[0, 0]))
-
-
-def test_what_is_not_commanded_is_nan():
-    message = joint_commands({"a": JointCommand(effort=1.0), "b": JointCommand(0.5, 0.1)}, (2, 3))
-    assert message.name == ["a", "b"]
-    np.testing.assert_array_equal(message.position, [np.nan, 0.5])
-    np.testing.assert_array_equal(message.velocity, [np.nan, 0.1])
-    np.testing.assert_array_equal(message.effort, [1.0, np.nan])
-    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (2, 3)
-
-
 def test_a_task_that_is_interrupted_is_told(node, ros):
     own, executor = ros
     stop = Event()
     stop.set()
     ending = TaskController(own, TASK, "hydro_sim").run(executor, stop, 60.0, 10.0)
     assert ending.outcome.reason == "interrupted"
-
-
-def test_what_is_drawn_and_is_no_number_is_null_in_the_result():
-    task = replace(TASK, scene="drop_box", variation=lambda draws: draws.drawn.update(far=math.inf))
-    told = program.report({**program.PARAMETERS, "seed": 1}, task, Ending(Outcome(True), "end", 0.0))
-    assert json.loads(json.dumps(told, allow_nan=False))["drawn"] == {"far": None}
