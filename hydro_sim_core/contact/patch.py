@@ -56,9 +56,12 @@ class ContactPatch:
         geometry_b: Name of geometry B.
         dropped_force: Pressure times area of polygons across which a pressure falls, N: of a patch from
             ``compute_patch`` all of those; of one from a ``World`` what a step left out along the contact's force.
+        faded_force: Pressure times area, along the contact's force, that a step leaves out of faces that are nearly
+            upright, N; 0 of a patch from ``compute_patch``.
         overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
         law: Contact law, one of ``contact.laws``.
-        at_centroids: Whether a step lets each face act at its centroid, without the moment of its pressure about it.
+        apart: How far from its centroid a step lets each face act, as a share of what has the moment of its pressure
+            about it: 0 at the centroid, 1 as in a patch from ``compute_patch``.
     """
 
     face_source: FaceArrays | Callable[[], FaceArrays] = field(repr=False)
@@ -71,9 +74,10 @@ class ContactPatch:
     geometry_a: str = ""
     geometry_b: str = ""
     dropped_force: float = 0.0
+    faded_force: float = 0.0
     overlaps_without_faces: bool = False
     law: str = PRESSURE_FIELD
-    at_centroids: bool = False
+    apart: float = 1.0
     _overlap: tuple[GeometrySet, int, int, Array, Array] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -165,8 +169,7 @@ class ContactPatch:
     def quality(self) -> PatchQuality:
         """Resolution of the patch by its faces, and estimated errors of its force and of its resistance to tilt."""
         found = patch_quality(self.faces, self.dropped_force, self.overlaps_without_faces)
-        if not self.at_centroids:
-            found = replace(found, moment_error=0.0)
+        found = replace(found, moment_error=(1.0 - self.apart**2) * found.moment_error)
         # The force at an equivalent point is what motion asks for, that of clouds is a sum over points: faces only show
         # the patch.
         return replace(found, force_error=0.0) if self.law in (EQUIVALENT_POINT, SOFT_MINIMUM) else found

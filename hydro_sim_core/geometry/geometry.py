@@ -11,15 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.geometry.adjacency import Adjacency, surface_adjacency, volume_adjacency
-from hydro_sim_core.geometry.flat_sides import has_coarse_flats
 from hydro_sim_core.geometry.simplices import boundary_triangles, enclosed_volume, tetrahedron_volumes
+from hydro_sim_core.geometry.triangle_sizes import UNBOUNDED, TriangleSizes, triangle_sizes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-
-#: Largest number of elements of a mesh of which all are large: a box with a margin has 44 of them.
-FEW_ELEMENTS = 64
 
 
 class GeometryKind(IntEnum):
@@ -92,12 +88,11 @@ class Geometry:
         return float(np.linalg.norm(self.fields[:, :3], axis=1).max())
 
     @cached_property
-    def is_coarse(self) -> bool:
-        """Whether faces on it may be as large as the patch.
-
-        They are on a mesh of few elements, on a half space, and on a flat side of large triangles (``flat_sides``).
-        """
-        return len(self.elements) <= FEW_ELEMENTS or has_coarse_flats(self.vertices, self.surface_triangles())
+    def triangle_sizes(self) -> TriangleSizes:
+        """Sizes of the triangles of its surface."""
+        if self.is_half_space:
+            return UNBOUNDED
+        return triangle_sizes(self.vertices, self.surface_triangles())
 
     @cached_property
     def adjacency(self) -> Adjacency:

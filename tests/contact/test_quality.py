@@ -329,5 +329,6 @@ def test_of_a_static_patch_the_moment_is_exact():
     """It is what a world tells of fine meshes, whose faces act at their centroids in a step."""
     patch = ball_patch(0.02)
     assert patch.quality.moment_error == 0.0
-    at_centroids = replace(patch, at_centroids=True)
-    assert at_centroids.quality.moment_error == patch_quality(patch.faces).moment_error > 0.0
+    at_centroids = patch_quality(patch.faces).moment_error
+    assert replace(patch, apart=0.0).quality.moment_error == at_centroids > 0.0
+    assert replace(patch, apart=0.5).quality.moment_error == pytest.approx(0.75 * at_centroids, rel=1e-15)

@@ -31,8 +31,8 @@ from hydro_sim_core.simulation.assembly.pairs import (
     Floats,
     Group,
     Indices,
-    coarse_pairs,
     dissipation_of_pairs,
+    face_sizes_of_pairs,
     find_pairs,
     flats_of_pairs,
     friction_of_pairs,
@@ -169,7 +169,7 @@ def _model(
         **_surfaces(colliders, pairs, skinned),
         **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
         # In Drake's step, which keeps bounds, all faces press at their centroids.
-        pair_coarse=frozen(coarse_pairs(colliders, pairs) & (not options.keeps_bounds), np.bool_),
+        pair_face_size=frozen(face_sizes_of_pairs(colliders, pairs, options.keeps_bounds), shape=(-1, 2)),
         points=points,
         compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),

@@ -14,6 +14,7 @@ from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.skins import LEAST_EXTENT
+from hydro_sim_core.geometry.triangle_sizes import UNBOUNDED
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -239,18 +240,19 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
     return np.divide(side, total, out=np.zeros(len(pairs)), where=(total > 0.0) & np.isfinite(side))
 
 
-def coarse_pairs(colliders: Sequence[Collider], pairs: Indices) -> NDArray[np.bool_]:
-    """Whether pairs (P,) may have faces so large that they press at more than one point.
+def face_sizes_of_pairs(colliders: Sequence[Collider], pairs: Indices, at_centroids: bool) -> Floats:
+    """Largest spread, m^2, and slenderness (P, 2) of the faces of pairs; see ``triangle_sizes``.
 
-    All rigid ones: bodies come to rest on their stiff skins by nothing less. Compliant ones where both sides are
-    coarse: a face is no larger than either of its elements.
+    A face is no larger than what it is cut from on either side. Those of rigid pairs count as unbounded: bodies come to
+    rest on their stiff skins by nothing less than all moments. Zeros where all faces press at their centroids.
     """
-    # Only of compliant pairs: to look for flat sides of fine meshes takes time, and a robot has many rigid ones.
-    are_coarse = (
-        is_rigid or all(colliders[side].geometry.is_coarse for side in pair)
-        for is_rigid, pair in zip(_are_rigid(colliders, pairs), pairs, strict=True)
-    )
-    return np.fromiter(are_coarse, dtype=np.bool_, count=len(pairs))
+    sizes = np.zeros((len(pairs), 2))
+    if at_centroids:
+        return sizes
+    for row, (is_rigid, pair) in enumerate(zip(_are_rigid(colliders, pairs), pairs, strict=True)):
+        # Only of compliant pairs: a robot has many rigid ones.
+        sizes[row] = UNBOUNDED if is_rigid else min(colliders[side].geometry.triangle_sizes for side in pair)
+    return sizes
 
 
 def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:

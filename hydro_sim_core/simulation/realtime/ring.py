@@ -255,7 +255,8 @@ def _copy_counts(machine, loop, out, i):
 def _copy_patches(patches, num, faceless, out, i):
     """Copy the table of patches; return where to go on.
 
-    Reads patches: R_BA, R_WG, dropped_force, faceless_pair, first_face, normal_force, p_BA, p_GR, p_WG, pair, wrench.
+    Reads patches: R_BA, R_WG, apart, dropped_force, faceless_pair, faded_force, first_face, normal_force, p_BA, p_GR,
+    p_WG, pair, wrench.
     """
     for p in range(num + 1):
         out[i + p] = patches.first_face[p]
@@ -270,7 +271,8 @@ def _copy_patches(patches, num, faceless, out, i):
                 out[i + 14 + 3 * r + c] = patches.R_WG[p, r, c]
                 out[i + 23 + 3 * r + c] = patches.R_BA[p, r, c]
             out[i + 32 + r] = patches.p_BA[p, r]
-        i += 35
+        out[i + 35], out[i + 36] = patches.apart[p], patches.faded_force[p]
+        i += 37
     for p in range(num):
         for r in range(3):
             out[i + 3 * p + r] = patches.normal_force[p, r]

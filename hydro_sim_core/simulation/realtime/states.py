@@ -30,7 +30,7 @@ from hydro_sim_core.solvers.options import (
 )
 
 Array = NDArray[np.float64]
-_NUM_PATCH_WORDS = 35
+_NUM_PATCH_WORDS = 37
 
 
 class Circumstances(NamedTuple):
@@ -180,6 +180,8 @@ def _record(parts: list[Array], world: World, num: int, count: int) -> ContactRe
         wrench=rows[:, 8:14],
         normal_force=normals.reshape(num, 3),
         dropped_force=rows[:, 1],
+        apart=rows[:, 35],
+        faded_force=rows[:, 36],
         faceless_pairs=faceless.astype(np.int64),
         unrepeated=np.column_stack((world.built.model.points.first_pair[0] + unrepeated, what[unrepeated])),
         joint_axis=axes.reshape(-1, 6),

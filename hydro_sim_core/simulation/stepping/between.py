@@ -216,9 +216,9 @@ def _cut_face(geometries, row, f, shift, scratch):
 def remove_faces_without_area(scratch):
     """Remove faces without area, and patches without faces.
 
-    Reads scratch.faces: data; scratch.patches: R_BA, R_WG, dropped_force, first_face, is_recovered, num, p_BA, p_WG,
-    pair; scratch.problem.islands: patch_trees.
-    Writes scratch.patches: R_BA, R_WG, dropped_force, first_face, is_recovered, num, p_BA, p_WG, pair;
+    Reads scratch.faces: data; scratch.patches: R_BA, R_WG, apart, area, dropped_force, first_face, is_recovered, num,
+    p_BA, p_WG, pair; scratch.problem.islands: patch_trees.
+    Writes scratch.patches: R_BA, R_WG, apart, area, dropped_force, first_face, is_recovered, num, p_BA, p_WG, pair;
     scratch.problem.islands: patch_trees.
     """
     faces, patches = scratch.faces, scratch.patches
@@ -236,6 +236,7 @@ def remove_faces_without_area(scratch):
             continue
         patches.first_face[q + 1] = kept
         patches.pair[q] = patches.pair[p]
+        patches.apart[q], patches.area[q] = patches.apart[p], patches.area[p]
         patches.is_recovered[q] = patches.is_recovered[p]
         patches.dropped_force[q] = patches.dropped_force[p]
         trees[q, 0], trees[q, 1] = trees[p, 0], trees[p, 1]

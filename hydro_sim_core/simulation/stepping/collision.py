@@ -20,6 +20,7 @@ from hydro_sim_core.contact.pressure_field.query import find_faces, find_faces_a
 from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
+from hydro_sim_core.simulation.stepping.face_points import apart_and_area
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.simulation.stepping.placement import bounds_apart, set_relative_pose
 from hydro_sim_core.simulation.stepping.sharp_edges import join_at_sharp_edges
@@ -106,8 +107,8 @@ def _find_patch(model, state, scratch, pair, p, count):
 
     Reads model: pair_rows, pairs; scratch: R_BA, p_BA, push; state: push; scratch.patches: num_deep, num_faceless;
     scratch.query: report.
-    Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, faceless_pair, is_recovered, num_deep,
-    num_faceless; scratch.query: ahead.
+    Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, faceless_pair, faded_force,
+    is_recovered, num_deep, num_faceless; scratch.query: ahead.
     """
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
@@ -126,7 +127,7 @@ def _find_patch(model, state, scratch, pair, p, count):
             query.ahead[i] = push[i]
         found, carried, dropped = _sound_faces(model, scratch, pair, a, b, count, push)
     patches.is_recovered[p] = False
-    patches.dropped_force[p] = dropped
+    patches.dropped_force[p], patches.faded_force[p] = dropped, 0.0
     if dropped > DEEP_SHARE * (dropped + carried):
         patches.num_deep[0] += 1
         if dot(sound, sound) > 0.0 and (dropped > carried or dot(push, sound) < 0.0):
@@ -152,10 +153,10 @@ def _find_patch(model, state, scratch, pair, p, count):
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pair_coarse, pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; model.points: first_pair;
-    scratch.patches: num.
-    Writes scratch: overlaps, push; scratch.patches: first_face, num, num_deep, num_faceless, pair; scratch.points:
-    num_faced.
+    Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; model.points: first_pair; scratch.patches:
+    apart, num.
+    Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, num_deep, num_faceless, pair;
+    scratch.points: num_faced.
     """
     patches = scratch.patches
     patches.num[0] = 0
@@ -176,7 +177,8 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
             return found
         if found == count:
             continue
-        if model.splits_faces or model.pair_coarse[pair]:
+        patches.apart[p], patches.area[p] = apart_and_area(model, scratch, pair, count, found)
+        if model.splits_faces or patches.apart[p] > 0.0:
             rows = model.pair_rows[pair]
             complete_polygons(
                 model.geometries,

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Points at which the pressure of a large face acts: three with the moments of its area up to the second.
+"""Points at which the pressure of a face acts that is large beside its patch: three with its moments up to the second.
 
 A face that acts at its centroid has the force of its linear pressure, but not the moment, and lets a body turn within
 it without resistance. Three points that share its area have both, exactly: their second moments are those of the
@@ -12,12 +12,15 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
     GRADIENT,
     NORMAL,
     PRESSURE,
     SURE_RISE,
     UPRIGHT,
     corner_of,
+    share_of_rise,
     steepness_of,
 )
 
@@ -27,35 +30,115 @@ POINTS = 3
 #: they have the moments of its area: of two rigid bodies, and of others. What is below leans.
 ACROSS = (0.8, 0.9)
 UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
+#: Share of a patch's second moment within its faces, in the direction in which it is largest, between which the points
+#: move apart: what lies below is an error that is left.
+FINE, COARSE = 0.03, 0.06
+#: Spread of a patch's normals, 1 less the length of their mean, between which points are apart: a mesh whose faces turn
+#: as much is a rough likeness of a round body, and more points would make nothing truer.
+FLAT, ROUND = 0.005, 0.015
+#: Shares of a patch's area between which they do: the second moment of a smaller face is nothing beside that of all.
+TINY, SMALL = 1e-5, 1e-4
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
 
 
 @kernel
-def set_points(faces, f, is_rigid, points):
+def apart_and_area(model, scratch, pair, first, last):
+    """How far apart the points of a patch's faces are, as a share of what has the moments of their areas, and its area.
+
+    They are apart where much of the second moment of the whole area lies within the faces, so that these would give too
+    little moment at their centroids: under the ends of cylinders, which are fans of wedges, under boxes, and where few
+    faces of any mesh touch something flat. A face is no longer than the triangles that it is cut from, and in a fine
+    mesh much shorter: about as slender as these are.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch``.
+        pair: Row of the model's pairs.
+        first: First face.
+        last: The one behind the last.
+
+    Returns:
+        The share, from 0 to 1, and the area of what presses, m^2.
+
+    Reads model: pair_face_size; scratch.faces: data.
+    """
+    spread, slenderness = model.pair_face_size[pair, 0], model.pair_face_size[pair, 1]
+    if spread == 0.0 or spread == math.inf:
+        return (1.0 if spread > 0.0 else 0.0), 0.0
+    data, area, within = scratch.faces.data, 0.0, 0.0
+    x = y = z = n0 = n1 = n2 = 0.0
+    for f in range(first, last):
+        own = _pressing_area(data, f)
+        area += own
+        within += own * min(spread, slenderness * own)
+        x += own * data[CENTROID, f]
+        y += own * data[CENTROID + 1, f]
+        z += own * data[CENTROID + 2, f]
+        n0 += own * data[NORMAL, f]
+        n1 += own * data[NORMAL + 1, f]
+        n2 += own * data[NORMAL + 2, f]
+    if not area > 0.0:
+        return 0.0, 0.0
+    turn = 1.0 - math.sqrt(n0 * n0 + n1 * n1 + n2 * n2) / area
+    if turn >= ROUND:
+        return 0.0, area
+    x, y, z = x / area, y / area, z / area
+    xx = yy = zz = xy = yz = zx = 0.0
+    for f in range(first, last):
+        own = _pressing_area(data, f)
+        a, b, c = data[CENTROID, f] - x, data[CENTROID + 1, f] - y, data[CENTROID + 2, f] - z
+        xx, yy, zz = xx + own * a * a, yy + own * b * b, zz + own * c * c
+        xy, yz, zx = xy + own * a * b, yz + own * b * c, zx + own * c * a
+    # A patch is nearly flat: the sum of the minors is the product of its two moments.
+    trace, minors = xx + yy + zz, xx * yy + yy * zz + zz * xx - xy * xy - yz * yz - zx * zx
+    larger = 0.5 * (trace + math.sqrt(max(trace * trace - 4.0 * minors, 0.0)))
+    between = max(minors, 0.0) / larger if larger > 0.0 else 0.0
+    share = 0.5 * within / (0.5 * within + between)
+    apart = min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0)
+    return apart * min((ROUND - turn) / (ROUND - FLAT), 1.0), area
+
+
+@kernel(inline=True)
+def _pressing_area(data, f):
+    """Area of face ``f``, m^2, as far as it presses: one in the margin has one point anyway."""
+    return data[AREA, f] * share_of_rise(data, f) if data[PRESSURE, f] > 0.0 else 0.0
+
+
+@kernel
+def set_points(faces, f, is_rigid, apart, area, points):
     """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
 
     The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
 
     One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the
     pressure falls along it to nothing, and parts of it would press and let go. As a face turns to lean, the three move
-    together, so that no moment jumps. One point is that, too, of a face with pressure of both signs, and of one of
-    which a third body has cut something: its polygon is not what presses.
+    together, so that no moment jumps. One point is that, too, of a face in the margin, and of one with pressure of both
+    signs: where part of it begins to press within the step, the rest may never. So is that of a face of which a third
+    body has cut something: its polygon is not what presses.
 
     Args:
         faces: ``FaceBuffer``.
         f: Face.
         is_rigid: Whether it is between two rigid bodies.
+        apart: Of its patch, see ``apart_and_area``.
+        area: Of its patch, m^2; 0 if faces of any size have three points.
         points: (POINTS, 3) the result, m.
 
     Reads faces: data, num_vertices.
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
-    n = faces.num_vertices[f]
-    corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
-    apart = _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
+    if not is_rigid:
+        size = faces.data[AREA, f]
+        if faces.data[PRESSURE, f] <= 0.0 or size <= TINY * area:
+            return 1
+        if size < SMALL * area:
+            apart *= (size - TINY * area) / ((SMALL - TINY) * area)
+    apart *= _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if apart == 0.0:
         return 1
+    n = faces.num_vertices[f]
+    corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
     size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
     if not size * double_area > 0.0:
         return 1

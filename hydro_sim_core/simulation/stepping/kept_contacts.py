@@ -31,8 +31,10 @@ class KeptContacts(NamedTuple):
     p_WG: Array
     wrench: Array
     normal_force: Array
+    apart: Array
     is_recovered: NDArray[np.bool_]
     dropped_force: Array
+    faded_force: Array
     num_faces: Rows
     faces: FaceBuffer
 

@@ -23,7 +23,7 @@ from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.report import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
-from hydro_sim_core.simulation.stepping.face_points import pressure_at, set_points
+from hydro_sim_core.simulation.stepping.face_points import apart_and_area, pressure_at, set_points
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 from hydro_sim_core.solvers.balance import relative_twist
@@ -105,7 +105,7 @@ def _stores_too_much(model, scratch, dt):
         came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
         first, last = patches.first_face[p], patches.first_face[p + 1]
-        _, before = _depth_and_energy(scratch, first, last, True, True)
+        _, before = _depth_and_energy(scratch, first, last, True, 1.0, 0.0)
         _, after, _ = _overlap_at(model, scratch, pair, dt)
         if after > before + gain:
             _, stored = _overlap_of_solve(scratch, p, dt)
@@ -137,7 +137,7 @@ def _overlap_of_solve(scratch, p, dt):
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
     p_GR, points, depth, energy = patches.p_GR[p], scratch.face_points, 0.0, 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        num = set_points(scratch.faces, f, True, points)
+        num = set_points(scratch.faces, f, True, 1.0, 0.0, points)
         at_centroid = 0.0
         for j in range(num):
             x = points[j]
@@ -301,7 +301,7 @@ def _overlap_at(model, scratch, pair, time):
     The first two are infinite for bodies that overlap without faces, and where there is no room for the faces: then
     ``scratch.faces_needed`` is set, and the step is to be taken again with more.
 
-    Reads model: pair_coarse, pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.patches: first_face, num;
+    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.patches: first_face, num;
     scratch.query: report.
     Writes scratch: R_BA, faces_needed, p_BA.
     """
@@ -322,8 +322,8 @@ def _overlap_at(model, scratch, pair, time):
         if found > scratch.faces.num_vertices.shape[0]:
             scratch.faces_needed[0] = found
             return math.inf, math.inf, 0
-    is_rigid, is_coarse = model.pair_flat[pair] == 0.0, model.pair_coarse[pair]
-    depth, energy = _depth_and_energy(scratch, first, found, is_rigid, is_coarse)
+    apart, area = apart_and_area(model, scratch, pair, first, found)
+    depth, energy = _depth_and_energy(scratch, first, found, model.pair_flat[pair] == 0.0, apart, area)
     return depth, energy, found - first
 
 
@@ -345,7 +345,7 @@ def set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA):
 
 
 @kernel
-def _depth_and_energy(scratch, first, last, is_rigid, is_coarse):
+def _depth_and_energy(scratch, first, last, is_rigid, apart, area):
     """Largest depth of faces at their centroids, m, and the energy of all that press, J.
 
     Reads scratch: face_points; scratch.faces: data.
@@ -359,7 +359,7 @@ def _depth_and_energy(scratch, first, last, is_rigid, is_coarse):
         steepness = steepness_of(data, f)
         if steepness > 0.0:
             most = max(most, pressure / steepness)
-        num = set_points(scratch.faces, f, is_rigid, points) if is_coarse else 1
+        num = set_points(scratch.faces, f, is_rigid, apart, area, points) if apart > 0.0 else 1
         if num == 1:
             energy += _energy_of_face(data, f, pressure, is_rigid)
         else:

@@ -9,9 +9,12 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
+    GRADIENT,
+    NORMAL,
     PRESSURE,
     SLOPE_A,
     SLOPE_B,
+    share_ahead,
     share_of_rise,
     speed_along_normal,
 )
@@ -157,28 +160,39 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
 
     ``ways`` is what ``choose_directions`` tells.
 
-    Reads model: pair_coarse, pair_flat, pair_relaxation; scratch: face_points, mean_push, push_along; model.options:
-    stiction_speed; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR, pair; scratch.problem:
-    delassus, first_block.
-    Writes scratch: face_points, push_along; scratch.problem: blocks.
+    Reads model: pair_flat, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist; model.options:
+    stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR, pair;
+    scratch.problem: delassus, first_block, v0.
+    Writes scratch: face_points, push_along, twist; scratch.patches: faded_force; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
     p_GR, points, reach = scratch.patches.p_GR[p], scratch.face_points, max(reach, SHORTEST_REACH)
     pair = scratch.patches.pair[p]
-    is_coarse, is_rigid = model.pair_coarse[pair], model.pair_flat[pair] == 0.0
+    apart, area_of_all = scratch.patches.apart[p], scratch.patches.area[p]
+    is_rigid, V = model.pair_flat[pair] == 0.0, scratch.twist
+    relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     inverse_mass = scratch.problem.delassus[p]
     is_recovered, block, lane = scratch.patches.is_recovered[p], scratch.problem.first_block[p], 0
+    faded = 0.0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         falls = data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE
         if data[AREA, f] <= MIN_AREA or (falls and not is_recovered):
             continue
+        rising = 1.0 if is_recovered else share_of_rise(data, f)
+        if rising < 1.0:
+            lost = (1.0 - rising) * data[AREA, f] * max(data[PRESSURE, f], 0.0)
+            faded += lost * share_ahead(data[NORMAL : NORMAL + 3, f], scratch.push[pair])
+            if rising == 0.0:
+                continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        num = set_points(scratch.faces, f, is_rigid, points) if is_coarse else 1
-        share = (1.0 if is_recovered else share_of_rise(data, f)) * area / num
+        num = set_points(scratch.faces, f, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
+        share = rising * area / num
         for j in range(num):
             x = points[j]
             pressure = pressure_at(data, f, x) if num > 1 else data[PRESSURE, f]
+            if pressure <= 0.0 and not is_rigid and not is_recovered:
+                pressure -= dt * rise_of_passing(data, f, p_GR, V)
             out = blocks[block]
             for i in range(3):
                 x_i = data[CENTROID + i, f] - p_GR[i]
@@ -193,7 +207,37 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
             lane += 1
             if lane == LANES:
                 block, lane = block + 1, 0
+    scratch.patches.faded_force[p] = faded
     return fill_up(blocks, block, lane)
+
+
+@kernel(inline=True)
+def rise_of_passing(data, f, p_GR, V):
+    """How much faster face f gets more pressure by its approach along the normal than it does for both bodies, Pa/s.
+
+    What slides carries the face along, or leaves it behind: the pressure changes at another rate at places that move
+    with A and at those that move with B. Beside the flat that carries a sliding box a face leans in the margin, and at
+    the places of the box its pressure stays, though the slope along its normal promises a wall. The lesser of both
+    rates is right wherever one of the fields is the same all along the way.
+
+    Args:
+        data: Rows of the faces.
+        f: Face.
+        p_GR: (3,) reference point of its patch in the frame of B, m.
+        V: (6,) twist of B relative to A about that point, in the axes of B.
+    """
+    x, y, z = data[CENTROID, f] - p_GR[0], data[CENTROID + 1, f] - p_GR[1], data[CENTROID + 2, f] - p_GR[2]
+    u = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
+    rise = across = v_n = 0.0
+    for i in range(3):
+        rise += data[GRADIENT + i, f] * u[i]
+        across += data[GRADIENT + i, f] * data[NORMAL + i, f]
+        v_n += data[NORMAL + i, f] * u[i]
+    # The gradient along the face, the same on both sides, times the speed along it.
+    rise -= across * v_n
+    slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
+    share_of_a = 1.0 if slope_a == math.inf else slope_a / (slope_a + slope_b)
+    return max(share_of_a * rise, (share_of_a - 1.0) * rise)
 
 
 @kernel

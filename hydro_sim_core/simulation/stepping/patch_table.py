@@ -23,9 +23,13 @@ class PatchTable(NamedTuple):
         p_BA: (P, 3) origin of A in B, m.
         wrench: (P, 6) moment about the reference point and force on B, world axes, N m and N.
         normal_force: (P, 3) sum of the faces' forces along their normals, N.
+        apart: (P,) how far the points of faces lie apart, as a share of what has the moments of their areas.
+        area: (P,) area of what presses, m^2; 0 where all faces have three points.
         is_recovered: (P,) whether the patch includes faces of deep contact that are otherwise dropped (see
             ``collision``).
         dropped_force: (P,) pressure times area of faces dropped because a pressure gradient points the wrong way, N.
+        faded_force: (P,) pressure times area, along the patch's force, of what does not press of faces that are nearly
+            upright (see ``faces.share_of_rise``), N.
         num_deep: (1,) number of pairs that lost more than ``DEEP_SHARE`` of their force, or overlap by more than
             ``START_SHARE`` of their size at an equivalent point.
         num_faceless: (1,) number of pairs that overlap without any face; they have no patch.
@@ -42,8 +46,11 @@ class PatchTable(NamedTuple):
     p_BA: Float2D
     wrench: Float2D
     normal_force: Float2D
+    apart: Float1D
+    area: Float1D
     is_recovered: Bool1D
     dropped_force: Float1D
+    faded_force: Float1D
     num_deep: Int1D
     num_faceless: Int1D
     faceless_pair: Int1D
@@ -62,8 +69,11 @@ def make_patch_table(max_patches: int, num_pairs: int) -> PatchTable:
         p_BA=np.zeros((max_patches, 3)),
         wrench=np.zeros((max_patches, 6)),
         normal_force=np.zeros((max_patches, 3)),
+        apart=np.zeros(max_patches),
+        area=np.zeros(max_patches),
         is_recovered=np.zeros(max_patches, dtype=np.bool_),
         dropped_force=np.zeros(max_patches),
+        faded_force=np.zeros(max_patches),
         num_deep=np.zeros(1, dtype=np.int64),
         num_faceless=np.zeros(1, dtype=np.int64),
         faceless_pair=np.zeros(num_pairs, dtype=np.int64),

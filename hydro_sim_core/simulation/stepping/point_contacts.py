@@ -46,8 +46,8 @@ def find_points(model, scratch):
 
     Reads model.forest: tree_of_body; model.points: first_pair, hull_body, pairs, stride; scratch.patches: first_face,
     num; scratch.points: num_faced.
-    Writes scratch.patches: R_WG, dropped_force, first_face, is_recovered, num, p_WG, pair; scratch.points: row;
-    scratch.problem.islands: patch_trees; scratch.problem.points: first_patch.
+    Writes scratch.patches: R_WG, dropped_force, faded_force, first_face, is_recovered, num, p_WG, pair; scratch.points:
+    row; scratch.problem.islands: patch_trees; scratch.problem.points: first_patch.
     """
     points, patches = model.points, scratch.patches
     patches.num[0] = scratch.points.num_faced[0]
@@ -60,7 +60,7 @@ def find_points(model, scratch):
         patches.pair[p] = points.first_pair[0] + row
         patches.first_face[p + 1] = patches.first_face[p]
         patches.is_recovered[p] = False
-        patches.dropped_force[p] = 0.0
+        patches.dropped_force[p] = patches.faded_force[p] = 0.0
         for i in range(3):
             patches.p_WG[p, i] = 0.0
             for j in range(3):

@@ -56,6 +56,8 @@ class ContactRecord:
         wrench: (P, 6) moment about the reference point and force on B, world axes.
         normal_force: (P, 3) part of the force along the face normals, N.
         dropped_force: (P,) pressure times area of faces dropped because a pressure gradient points the wrong way, N.
+        apart: (P,) how far the points of faces lie apart, as a share of what has the moments of their areas.
+        faded_force: (P,) along the patch's force, what does not press of nearly upright faces, N.
         faceless_pairs: (K,) rows of the model's pairs that overlap without any face.
         unrepeated: (U, 2) rows of the model's pairs whose equivalent point kept the step from converging, and what of
             each did not repeat itself, see ``point_conditions``.
@@ -73,6 +75,8 @@ class ContactRecord:
     wrench: Array
     normal_force: Array
     dropped_force: Array
+    apart: Array
+    faded_force: Array
     faceless_pairs: NDArray[np.int64]
     unrepeated: NDArray[np.int64]
     joint_axis: Array
@@ -100,6 +104,8 @@ def record_contacts(model: Model, scratch: Scratch) -> ContactRecord:
         wrench=patches.wrench[:num].copy(),
         normal_force=patches.normal_force[:num].copy(),
         dropped_force=patches.dropped_force[:num].copy(),
+        apart=patches.apart[:num].copy(),
+        faded_force=patches.faded_force[:num].copy(),
         faceless_pairs=patches.faceless_pair[: patches.num_faceless[0]].copy(),
         unrepeated=_unrepeated(model, scratch),
         joint_axis=scratch.S[:, 0].copy(),
@@ -149,9 +155,9 @@ def contact_patches(
                 geometry_a=a.name,
                 geometry_b=b.name,
                 dropped_force=float(record.dropped_force[p]),
+                faded_force=float(record.faded_force[p]),
                 law=law,
-                at_centroids=law not in (EQUIVALENT_POINT, SOFT_MINIMUM)
-                and not model.pair_coarse[record.pair[p]],
+                apart=1.0 if law in (EQUIVALENT_POINT, SOFT_MINIMUM) else float(record.apart[p]),
             )
         )
     return patches

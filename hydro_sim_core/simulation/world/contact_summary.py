@@ -14,6 +14,10 @@ from hydro_sim_core.simulation.assembly.start_overlaps import LEAST_DEEP
 
 #: Share of the largest patch force below which patches are ignored: a contact that begins or ends has few faces.
 SIGNIFICANT_SHARE = 0.01
+#: Largest share of a force that nearly upright faces may leave out: the sides of a soft box that lands do a little.
+MAX_FADED = 0.1
+#: Stands for no force in a share, N.
+_NO_FORCE = 1e-300
 #: Least slope of a skin that is as stiff as skins are made, Pa/m.
 _STIFF = 0.999 * SLOPE
 
@@ -54,7 +58,7 @@ class ContactSummary:
     @cached_property
     def significant(self) -> tuple[ContactPatch, ...]:
         """Patches with at least ``SIGNIFICANT_SHARE`` of the largest force."""
-        forces = [float(np.linalg.norm(patch.normal_force_on_b)) for patch in self.patches]
+        forces = [_force(patch) for patch in self.patches]
         least = SIGNIFICANT_SHARE * max(forces, default=0.0)
         return tuple(patch for patch, force in zip(self.patches, forces, strict=True) if force >= least > 0.0)
 
@@ -82,8 +86,17 @@ class ContactSummary:
 
     @cached_property
     def deep(self) -> tuple[ContactPatch, ...]:
-        """Patches that lost force because a body is pushed past its medial surface."""
-        return tuple(patch for patch in self.patches if patch.quality.is_deep)
+        """Patches that lost force as a body is pushed past its medial surface, of at least ``SIGNIFICANT_SHARE``."""
+        forces = [_force(patch) + patch.dropped_force for patch in self.patches]
+        least = SIGNIFICANT_SHARE * max(forces, default=0.0)
+        found = zip(self.patches, forces, strict=True)
+        return tuple(patch for patch, force in found if force >= least and patch.quality.is_deep)
+
+    @cached_property
+    def upright(self) -> tuple[tuple[ContactPatch, float], ...]:
+        """Patches of which nearly upright faces, as of a wedge, leave out much of the force, with the share."""
+        shares = ((p, p.faded_force / max(p.faded_force + _force(p), _NO_FORCE)) for p in self._estimated)
+        return tuple((patch, share) for patch, share in shares if share > MAX_FADED)
 
     @cached_property
     def rigid_overlaps(self) -> tuple[tuple[ContactPatch, float], ...]:
@@ -118,6 +131,7 @@ class ContactSummary:
             *overlaps,
             *unrepeated,
             *map(_deep_warning, self.deep),
+            *(_upright_warning(patch, share) for patch, share in self.upright),
             *pressed,
             *map(_coarse_warning, self.under_resolved),
             *map(_tilt_warning, self.weak_in_tilt),
@@ -141,6 +155,18 @@ def _deep_warning(patch: ContactPatch) -> ContactWarning:
         problem=deep_problem(patch.quality.lost_force_share),
         mend="make them thicker or stiffer",
     )
+
+
+def _upright_warning(patch: ContactPatch, share: float) -> ContactWarning:
+    return ContactWarning(
+        bodies=f"{patch.name_a} on {patch.name_b}",
+        problem=f"sides within 6 degrees of upright leave out {100.0 * share:.0f} % of the force",
+        mend="make them blunter, or set solver.parity to drake, which has such faces press whole",
+    )
+
+
+def _force(patch: ContactPatch) -> float:
+    return float(np.linalg.norm(patch.normal_force_on_b))
 
 
 def _rigid_depth(patch: ContactPatch) -> float:
