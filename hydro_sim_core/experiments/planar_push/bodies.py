@@ -39,13 +39,13 @@ HEIGHT, MASS, FRICTION, GRAVITY = 0.04, 0.5, 0.4, 9.81
 RADIUS, FINGER_MASS, KP, KD = 0.02, 0.3, 600.0, 27.0
 #: Compliance of the finger and of the table in the pressure field, Pa and m.
 _MODULUS, _SLAB = 1e6, 0.05
-#: The soft model's parameters, the same at all steps: stable at 8 ms, and not at 16 ms.
+#: The soft model's parameters, the same at all steps, up to 16 ms.
 SOFT: dict[str, Any] = {
-    "stiffness": 2e3,
-    "dissipation_velocity": 0.4,
+    "stiffness": 1e3,
+    "dissipation_velocity": 0.15,
     "stiction_velocity": 0.05,
-    "epsilon2": 2e-3,
-    "epsilon3": 2e-3,
+    "epsilon2": 5e-3,
+    "epsilon3": 5e-3,
 }
 #: Most that the mean over planes smooths, the root of its temperature, m.
 MOST_SMOOTHED = 0.01
