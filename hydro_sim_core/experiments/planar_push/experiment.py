@@ -7,11 +7,11 @@ separate phases, and that move it by more than 6 cm, turn it by more than 0.2 ra
 there in MuJoCo also where friction is a tenth less or more: of the others the end says little about a model. The goals
 are where MuJoCo's T comes to rest. MuJoCo, with circular cones of friction, stands for its port to XLA. Mass, friction,
 height and gains are chosen, as the paper does not give them; parameters of contact are the same at all steps. They are
-tuned, as the paper says that they must be: so that steps of 16 ms stay stable and the T ends near MuJoCo's. Of 62 random
-sets (stiffness 0.4 to 5 kN/m, and so on, 8 ms, 512 points) the median ends 3.8 cm and 13.7 degrees off, and 7 within the
-paper's means. A first set of paths, without those conditions and with pyramids of friction in MuJoCo, was given up: ends
-differed by up to 20 cm. Columns of 4k points are run with 256 on each body, which takes minutes and not an hour; 26 are
-26 on each.
+tuned, as the paper says that they must be: so that steps of 16 ms stay stable and the T ends near MuJoCo's. Of 62
+random sets (stiffness 0.4 to 5 kN/m, and so on, 8 ms, 512 points) the median ends 3.8 cm and 13.7 degrees off, and 7
+within the paper's means. A first set of paths, without those conditions and with pyramids of friction in MuJoCo, was
+given up: ends differed by up to 20 cm. Columns of 4k points are run with 256 on each body, which takes minutes and not
+an hour; 26 are 26 on each.
 
 Rows are means over the five paths of the distance of the centres of mass at the end, and of the angle, from MuJoCo's.
 Reference is the paper's mean. Under Runge and Kutta's method steps of 2 and 8 ms come as near as the paper's or nearer;
