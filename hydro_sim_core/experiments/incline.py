@@ -44,7 +44,7 @@ MEASURING_TIME = 0.2
 BOUNDS, BOUND = {28.0: 2e-5, 30.0: 1.4e-6, 35.0: 9e-8, 40.0: 2e-8}, 1e-4
 #: Bounds on deviations from the regularised law, which is exact once the block has settled, by angle, degrees; and for
 #: others.
-OWN_LAW_BOUNDS, OWN_LAW_BOUND = {5.0: 7e-9, 10.0: 6.5e-10, 15.0: 1.4e-9, 25.0: 1.7e-8}, 2e-8
+OWN_LAW_BOUNDS, OWN_LAW_BOUND = {5.0: 7e-9, 10.0: 3.7e-10, 15.0: 3.9e-8, 25.0: 8.6e-9}, 1e-8
 #: Bound on the creep where Coulomb has none, in stiction speeds; at 25 degrees it is 2.6.
 CREEP_BOUND = 3.0
 #: Speed at which a block neither decelerates nor accelerates on a slope of the friction angle, m/s, and bound, degrees:

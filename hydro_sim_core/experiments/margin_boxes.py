@@ -102,7 +102,7 @@ RODS = (
 )
 ROD_MARGIN = 1.0
 #: Bounds on the mug on the plate: speeds (m/s or rad/s) with and without margin, and drift (m) in 3 s.
-STILL_SPEED, ROCKING_SPEED, STILL_DRIFT = 1.8e-12, 0.1, 4.6e-13
+STILL_SPEED, ROCKING_SPEED, STILL_DRIFT = 3.5e-13, 0.1, 4.6e-13
 NYQUIST = math.pi
 #: Spread over faces, dt^2 g, of a box at rest, times pi_1^2: a third of its depth, because edges press less.
 REST_SPREAD = 0.63
@@ -343,7 +343,8 @@ def _compare_rods() -> list[Comparison]:
 
 def _compare_mug() -> list[Comparison]:
     """Compare with figure 3."""
-    still, rocking = mug_on_plate.measure(), mug_on_plate.measure(margin=0.0)
+    # Whether it rattles without a margin depends on its start, so that it is dropped.
+    still, rocking = (mug_on_plate.measure(margin, drop=0.02) for margin in (None, 0.0))
     speed, drift = {"no margin": rocking.speed}, {"no margin": rocking.drift}
     return [
         Comparison("mug on a plate, speed", "m/s", 0.0, still.speed, STILL_SPEED, "absolute", speed),
