@@ -165,6 +165,36 @@ def let_go(robot: Robot, opening: float, speed: float = CLOSING_SPEED) -> Script
         robot.measured = yield robot.commands()
 
 
+def regrasp(
+    robot: Robot,
+    held: str,
+    hands: Sequence[Array],
+    opening: float,
+    force: float,
+    limits: MotionLimits | None = None,
+    met: float = 0.0,
+) -> Script:
+    """Let go of a link that stands by itself, and grasp it again in another way: where a joint could not turn further.
+
+    Args:
+        robot: The robot; from now on its tool is the hand.
+        held: The link.
+        hands: Poses (4, 4) of the hand between the two grasps, the last of them where it grasps again. ``Grasp.hand``
+            tells such, with a distance from the link before.
+        opening: Distance of each finger from the middle in between, m.
+        force: N.
+        limits: Of the hand's motions.
+        met: As for ``grasp``.
+
+    Raises:
+        TaskFailed: As ``follow_tool`` and ``grasp``.
+    """
+    yield from let_go(robot, opening)
+    robot.X_PT = np.eye(4)
+    yield from move_tool(robot, hands, limits)
+    yield from grasp(robot, held, force, met)
+
+
 class Holder(Protocol):
     """Protocol of a robot that holds something by force.
 

@@ -1,11 +1,13 @@
 """Skills of robots end as they should, or with the reason."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.description.poses import pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation import MotionLimits
 from hydro_sim_core.tasks.robot import Robot, TaskFailed
@@ -15,12 +17,13 @@ from hydro_sim_core.tasks.skills import (
     move_joints,
     move_to,
     move_tool,
+    regrasp,
     wait,
     watched,
     while_held,
 )
 from hydro_sim_core.tasks.trial import measure
-from hydro_sim_core.tasks.turner import GRIPPER
+from hydro_sim_core.tasks.turner import ALONG, GRIPPER
 
 PERIOD = 0.01
 PAIRS = (("left_finger", "handle"), ("right_finger", "handle"))
@@ -142,6 +145,21 @@ def test_a_motion_ends_when_it_is_told_to(robot, world):
     carry_out(move_tool(robot, [X_WT], MotionLimits(speed=0.1), until=lambda: world.time >= 0.5), world)
     assert world.time == pytest.approx(0.5)
     assert 0.01 < robot.X_WT[2, 3] - begin[2, 3] < 0.05
+
+
+def test_a_hand_grasps_again_somewhere_else(robot, world):
+    """The handle of the spatula on its stand, 15 mm further along it and from 10 degrees to the side."""
+    X_WS = world.frame_pose("spatula")
+    elsewhere = replace(ALONG, X_OG=ALONG.X_OG @ pose([-0.015, 0.0, 0.0], [0.0, 0.0, math.radians(10.0)]))
+    carry_out(move_to(robot, world.copy(), ALONG.hand(X_WS, before=0.08)), world)
+    carry_out(move_tool(robot, [ALONG.hand(X_WS)]), world)
+    opening = robot.opening
+    carry_out(grasp(robot, "handle", 20.0), world)
+    robot.hold_tool("spatula")
+    hands = [ALONG.hand(X_WS, before=0.05), elsewhere.hand(X_WS, before=0.05), elsewhere.hand(X_WS)]
+    carry_out(regrasp(robot, "handle", hands, opening, 25.0), world, most=2000)
+    assert robot.grip_on("handle") > 20.0
+    np.testing.assert_allclose(robot.X_WT, elsewhere.hand(X_WS), atol=2e-3)
 
 
 def test_fingers_let_go_at_their_speed(robot, world):
