@@ -35,8 +35,6 @@ EDGE_FACTOR = 0.9
 #: Sharper angles are true edges of the body (of a box, a prism, or the medial surface of either), where the faces are
 #: exact. Facets of an octahedron that approximates a sphere meet at 70.5 degrees.
 CREASE_COSINE = math.cos(math.radians(80.0))
-#: Distance of one cell beside an edge, as a multiple of the other's, from which on they are of different things.
-MOST_UNEQUAL = 4.0
 #: Relative jump of the gradient below which it is round-off, and both faces belong to one cell.
 SAME_GRADIENT = 1e-6
 #: Distance, relative to the patch's extent, within which vertices of different faces are the same.
@@ -187,9 +185,6 @@ def _sides(faces: FaceArrays) -> Iterator[tuple[Array, Array]]:
 def _distances_to_cells(faces: FaceArrays, edges: _Edges, same: NDArray[np.bool_]) -> Array:
     """Product (E,) of the distances from an edge to the centroids of the cells beside it, m^2.
 
-    A cell counts as no more than ``MOST_UNEQUAL`` times as far as the one across the edge. Cells of a round body are
-    alike; the strip of a chamfer beside the flat that it ends says nothing of that flat.
-
     A cell is the part of the patch in one element, or in several with the same gradient. The elements of the other
     body, or a fan of triangles, divide it into several faces.
     """
@@ -201,10 +196,11 @@ def _distances_to_cells(faces: FaceArrays, edges: _Edges, same: NDArray[np.bool_
     num_cells, cell = scipy.sparse.csgraph.connected_components(joined, directed=False)
     moments = [np.bincount(cell, weights * x, num_cells) for x in faces.centroids.T]
     centroids = (np.array(moments) / np.bincount(cell, weights, num_cells)).T
-    arms = (centroids[cell[face]] - edges.middle for face in (edges.first, edges.second))
-    first, second = (np.linalg.norm(np.cross(arm, edges.direction), axis=1) for arm in arms)
-    near, far = np.minimum(first, second), np.maximum(first, second)
-    return np.asarray(near * np.minimum(far, MOST_UNEQUAL * near))
+    product = np.ones(len(edges.length))
+    for face in (edges.first, edges.second):
+        arm = centroids[cell[face]] - edges.middle
+        product *= np.linalg.norm(np.cross(arm, edges.direction), axis=1)
+    return product
 
 
 def _shared_edges(faces: FaceArrays) -> _Edges:

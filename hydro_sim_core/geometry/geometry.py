@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.geometry.adjacency import Adjacency, surface_adjacency, volume_adjacency
+from hydro_sim_core.geometry.flat_sides import Flats, flats_of
 from hydro_sim_core.geometry.simplices import boundary_triangles, enclosed_volume, tetrahedron_volumes
 from hydro_sim_core.geometry.triangle_sizes import UNBOUNDED, TriangleSizes, triangle_sizes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+#: Largest number of elements of a mesh of which all are large: a box with a margin has 44 of them.
+FEW_ELEMENTS = 64
 
 
 class GeometryKind(IntEnum):
@@ -86,6 +90,13 @@ class Geometry:
         if self.is_rigid:
             return math.inf
         return float(np.linalg.norm(self.fields[:, :3], axis=1).max())
+
+    @cached_property
+    def flats(self) -> Flats:
+        """What of its surface is flat: a half space, and a mesh of few elements, count as coarse."""
+        if len(self.elements) <= FEW_ELEMENTS:
+            return Flats.COARSE
+        return flats_of(self.vertices, self.surface_triangles())
 
     @cached_property
     def triangle_sizes(self) -> TriangleSizes:

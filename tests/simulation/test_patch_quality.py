@@ -157,35 +157,6 @@ def test_centroids_of_few_faces_are_told_where_they_resist_a_tilt_too_little() -
     assert "leave out solver.parity" in warning
 
 
-def chamfered_box(chamfer: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of a box of 0.2 x 0.15 x 0.08 m with all edges cut off."""
-    half = np.array([0.1, 0.075, 0.04])
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    points = np.vstack([signs * (half - chamfer * (1.0 - axis)) for axis in np.eye(3)])
-    hull = trimesh.convex.convex_hull(points)
-    return np.array(hull.vertices), np.array(hull.faces)
-
-
-@pytest.mark.parametrize("chamfer", [5e-4, 2e-3, 1e-2])
-def test_a_chamfer_is_not_taken_for_a_rough_mesh(tmp_path, chamfer: float) -> None:
-    """It was said that the force is off by 67 to 100 %; the box lies as deep as one on an elastic foundation."""
-    vertices, triangles = chamfered_box(chamfer)
-    path = tmp_path / "box.obj"
-    trimesh.Trimesh(vertices, triangles, process=False).export(path)
-    scene = hs.SceneBuilder("chamfer", time_step=1e-3, contact={"margin": 0.0})
-    scene.add_ground()
-    body = scene.add_body("box", 2.4, xyz=(0.0, 0.0, 0.04))
-    body.add_shape("mesh", path=str(path), declare_convex=True, modulus=1e8)
-    world = hs.World(scene.build())
-    world.step(300)
-    (patch,) = world.contacts
-    assert patch.quality.force_error < 0.05
-    assert world.contact_summary().warnings == ()
-    area = (0.2 - 2.0 * chamfer) * (0.15 - 2.0 * chamfer)
-    depth = 2.4 * 9.81 / (1e8 / 0.04 * area)
-    assert 0.04 - world.frame_pose("box")[2, 3] == pytest.approx(depth, rel=1e-3)
-
-
 @pytest.mark.parametrize(("degrees", "faded"), [(20.0, 0.0), (3.0, 0.65)])
 def test_what_the_sides_of_a_wedge_leave_out_is_told(tmp_path, degrees: float, faded: float) -> None:
     """It sank by half as much again as its energy says, and nothing was said."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
 from hydro_sim_core.geometry import Geometry, GeometryKind
+from hydro_sim_core.geometry.flat_sides import Flats
 from hydro_sim_core.geometry.skins import LEAST_EXTENT
 from hydro_sim_core.geometry.triangle_sizes import UNBOUNDED
 
@@ -243,15 +244,21 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
 def face_sizes_of_pairs(colliders: Sequence[Collider], pairs: Indices, at_centroids: bool) -> Floats:
     """Largest spread, m^2, and slenderness (P, 2) of the faces of pairs; see ``triangle_sizes``.
 
-    A face is no larger than what it is cut from on either side. Those of rigid pairs count as unbounded: bodies come to
-    rest on their stiff skins by nothing less than all moments. Zeros where all faces press at their centroids.
+    A face is no larger than what it is cut from on either side. Pairs of which all faces press with all moments count
+    as unbounded: rigid ones, as bodies come to rest on their stiff skins by nothing less, and those of two bodies with
+    large triangles. Zeros where all faces press at their centroids: a round body is finer than that, or rough anyway.
     """
     sizes = np.zeros((len(pairs), 2))
     if at_centroids:
         return sizes
     for row, (is_rigid, pair) in enumerate(zip(_are_rigid(colliders, pairs), pairs, strict=True)):
-        # Only of compliant pairs: a robot has many rigid ones.
-        sizes[row] = UNBOUNDED if is_rigid else min(colliders[side].geometry.triangle_sizes for side in pair)
+        # Only of compliant pairs: to look for flat sides of fine meshes takes time, and a robot has many rigid ones.
+        sides = [colliders[side].geometry for side in pair]
+        least = Flats.COARSE if is_rigid else min(side.flats for side in sides)
+        if least == Flats.COARSE:
+            sizes[row] = UNBOUNDED
+        elif least == Flats.MOST:
+            sizes[row] = min(side.triangle_sizes for side in sides)
     return sizes
 
 

@@ -33,9 +33,6 @@ UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Share of a patch's second moment within its faces, in the direction in which it is largest, between which the points
 #: move apart: what lies below is an error that is left.
 FINE, COARSE = 0.03, 0.06
-#: Spread of a patch's normals, 1 less the length of their mean, between which points are apart: a mesh whose faces turn
-#: as much is a rough likeness of a round body, and more points would make nothing truer.
-FLAT, ROUND = 0.005, 0.015
 #: Shares of a patch's area between which they do: the second moment of a smaller face is nothing beside that of all.
 TINY, SMALL = 1e-5, 1e-4
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
@@ -47,9 +44,10 @@ def apart_and_area(model, scratch, pair, first, last):
     """How far apart the points of a patch's faces are, as a share of what has the moments of their areas, and its area.
 
     They are apart where much of the second moment of the whole area lies within the faces, so that these would give too
-    little moment at their centroids: under the ends of cylinders, which are fans of wedges, under boxes, and where few
-    faces of any mesh touch something flat. A face is no longer than the triangles that it is cut from, and in a fine
-    mesh much shorter: about as slender as these are.
+    little moment at their centroids. Of rigid pairs, and of two sides with large triangles (``pair_face_size`` is
+    infinite), they always are: boxes, and ends of cylinders, which are fans of wedges. On finer flats, such as terrain
+    under a small box, the patch decides. A face is no longer than the triangles that it is cut from, and in a fine mesh
+    much shorter: about as slender as these are.
 
     Args:
         model: ``Model``.
@@ -61,13 +59,13 @@ def apart_and_area(model, scratch, pair, first, last):
     Returns:
         The share, from 0 to 1, and the area of what presses, m^2.
 
-    Reads model: pair_face_size; scratch.faces: data.
+    Reads model: pair_face_size, pair_flat; scratch.faces: data.
     """
     spread, slenderness = model.pair_face_size[pair, 0], model.pair_face_size[pair, 1]
-    if spread == 0.0 or spread == math.inf:
+    if spread == 0.0 or model.pair_flat[pair] == 0.0:
         return (1.0 if spread > 0.0 else 0.0), 0.0
     data, area, within = scratch.faces.data, 0.0, 0.0
-    x = y = z = n0 = n1 = n2 = 0.0
+    x = y = z = 0.0
     for f in range(first, last):
         own = _pressing_area(data, f)
         area += own
@@ -75,14 +73,10 @@ def apart_and_area(model, scratch, pair, first, last):
         x += own * data[CENTROID, f]
         y += own * data[CENTROID + 1, f]
         z += own * data[CENTROID + 2, f]
-        n0 += own * data[NORMAL, f]
-        n1 += own * data[NORMAL + 1, f]
-        n2 += own * data[NORMAL + 2, f]
+    if spread == math.inf:
+        return 1.0, area
     if not area > 0.0:
         return 0.0, 0.0
-    turn = 1.0 - math.sqrt(n0 * n0 + n1 * n1 + n2 * n2) / area
-    if turn >= ROUND:
-        return 0.0, area
     x, y, z = x / area, y / area, z / area
     xx = yy = zz = xy = yz = zx = 0.0
     for f in range(first, last):
@@ -95,8 +89,7 @@ def apart_and_area(model, scratch, pair, first, last):
     larger = 0.5 * (trace + math.sqrt(max(trace * trace - 4.0 * minors, 0.0)))
     between = max(minors, 0.0) / larger if larger > 0.0 else 0.0
     share = 0.5 * within / (0.5 * within + between)
-    apart = min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0)
-    return apart * min((ROUND - turn) / (ROUND - FLAT), 1.0), area
+    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), area
 
 
 @kernel(inline=True)
