@@ -23,8 +23,8 @@ def test_mug_and_plate_stand_still(drop):
     assert rest.drift < 1e-8
 
 
-def test_without_margin_they_rattle_if_the_mug_is_dropped():
-    rest = mug_on_plate.measure(margin=0.0, drop=0.02)
+def test_without_margin_they_rattle_after_one_fall_or_another():
+    rest = mug_on_plate.worst(margin=0.0)
     assert rest.speed > 0.1
     assert rest.drift > 1e-4
 
