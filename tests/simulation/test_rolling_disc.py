@@ -71,7 +71,7 @@ def test_what_a_disc_loses_by_rolling_falls_with_the_step():
     steps = np.array([1e-4, 5e-5, 2.5e-5])
     falls, rates = np.transpose([fall_of_tilt(rolling_disc(float(step), mu=0.1)) for step in steps])
     slopes = np.diff(falls) / np.diff(steps) * RADIUS / G
-    assert slopes[0] == pytest.approx(slopes[1], rel=0.02)
+    assert slopes[0] == pytest.approx(slopes[1], rel=0.05)
     assert 0.0 < slopes[1] < 8.0 / 3.0
     friction = falls[-1] - slopes[1] * steps[-1] * G / RADIUS
     assert 0.0 < friction < 0.1 * slopes[1] * 1e-3 * G / RADIUS
