@@ -209,7 +209,7 @@ def _pads(duration: float) -> Part:
             bound,
             "relative",
         )
-        for radius, moment, bound in zip(PAD_RADII, moments, bounds, strict=True)
+        for radius, moment, bound in zip(PAD_RADII, moments, bounds[: len(moments)], strict=True)
     ]
     comparisons += [
         Comparison(
