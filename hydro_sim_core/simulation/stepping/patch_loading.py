@@ -170,11 +170,11 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     pair = scratch.patches.pair[p]
     apart, area_of_all = scratch.patches.apart[p], scratch.patches.area[p]
     is_rigid, V = model.pair_flat[pair] == 0.0, scratch.twist
-    relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
+    if not is_rigid:
+        relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
-    inverse_mass = scratch.problem.delassus[p]
+    inverse_mass, faded = scratch.problem.delassus[p], 0.0
     is_recovered, block, lane = scratch.patches.is_recovered[p], scratch.problem.first_block[p], 0
-    faded = 0.0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         falls = data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE
         if data[AREA, f] <= MIN_AREA or (falls and not is_recovered):

@@ -149,19 +149,23 @@ def coarse_problem(num_faces: int, force_error: float) -> str:
     return f"{faces}, force at this depth off by about {100.0 * force_error:.0f} %"
 
 
+def _warning(patch: ContactPatch, problem: str, mend: str) -> ContactWarning:
+    return ContactWarning(f"{patch.name_a} on {patch.name_b}", problem, mend)
+
+
 def _deep_warning(patch: ContactPatch) -> ContactWarning:
-    return ContactWarning(
-        bodies=f"{patch.name_a} on {patch.name_b}",
-        problem=deep_problem(patch.quality.lost_force_share),
-        mend="make them thicker or stiffer",
+    return _warning(
+        patch,
+        deep_problem(patch.quality.lost_force_share),
+        "make them thicker or stiffer",
     )
 
 
 def _upright_warning(patch: ContactPatch, share: float) -> ContactWarning:
-    return ContactWarning(
-        bodies=f"{patch.name_a} on {patch.name_b}",
-        problem=f"sides within 6 degrees of upright leave out {100.0 * share:.0f} % of the force",
-        mend="make them blunter, or set solver.parity to drake, which has such faces press whole",
+    return _warning(
+        patch,
+        f"sides within 6 degrees of upright leave out {100.0 * share:.0f} % of the force",
+        "make them blunter, or set solver.parity to drake, which has such faces press whole",
     )
 
 
@@ -179,25 +183,25 @@ def _rigid_depth(patch: ContactPatch) -> float:
 
 
 def _rigid_warning(patch: ContactPatch, depth: float) -> ContactWarning:
-    return ContactWarning(
-        bodies=f"{patch.name_a} on {patch.name_b}",
-        problem=f"both are rigid, and {1e3 * depth:.2g} mm in each other",
-        mend="take away what presses them together or placed them so, or make one compliant",
+    return _warning(
+        patch,
+        f"both are rigid, and {1e3 * depth:.2g} mm in each other",
+        "take away what presses them together or placed them so, or make one compliant",
     )
 
 
 def _coarse_warning(patch: ContactPatch) -> ContactWarning:
-    return ContactWarning(
-        bodies=f"{patch.name_a} on {patch.name_b}",
-        problem=coarse_problem(patch.quality.num_faces, patch.quality.force_error),
-        mend="mesh them finer (mesh_resolution_hint)",
+    return _warning(
+        patch,
+        coarse_problem(patch.quality.num_faces, patch.quality.force_error),
+        "mesh them finer (mesh_resolution_hint)",
     )
 
 
 def _tilt_warning(patch: ContactPatch) -> ContactWarning:
     weak = 100.0 * patch.quality.moment_error
-    return ContactWarning(
-        bodies=f"{patch.name_a} on {patch.name_b}",
-        problem=f"faces press at their centroids, which resists a tilt by {weak:.0f} % too little",
-        mend="leave out solver.parity if it is given, or mesh them finer (mesh_resolution_hint)",
+    return _warning(
+        patch,
+        f"faces press at their centroids, which resists a tilt by {weak:.0f} % too little",
+        "leave out solver.parity if it is given, or mesh them finer (mesh_resolution_hint)",
     )
