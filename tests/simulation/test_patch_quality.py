@@ -157,6 +157,18 @@ def test_centroids_of_few_faces_are_told_where_they_resist_a_tilt_too_little() -
     assert "leave out solver.parity" in warning
 
 
+def test_exact_integrals_resist_a_tilt_as_the_faces_do() -> None:
+    """Warnings spoke of the centroids that a step of the same coarse ball takes."""
+    errors = {}
+    for integrator in ("fixed", "continuous"):
+        ball = free(sphere("ball", 0.1, 1.0, modulus=2e4, hint=0.05), (0, 0, 0.09))
+        world = make_world(ball, environment=[GROUND], solver={"integrator": integrator})
+        world.step(5)
+        errors[integrator] = world.contacts[0].quality.moment_error
+    assert errors["fixed"] > 0.2
+    assert errors["continuous"] == 0.0
+
+
 @pytest.mark.parametrize(("degrees", "faded"), [(20.0, 0.0), (3.0, 0.65)])
 def test_what_the_sides_of_a_wedge_leave_out_is_told(tmp_path, degrees: float, faded: float) -> None:
     """It sank by half as much again as its energy says, and nothing was said."""
