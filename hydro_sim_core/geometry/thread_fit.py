@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hydro_sim_core.geometry.geometry import FloatArray
 
@@ -15,6 +16,9 @@ _EDGES = np.array([0.0, 2.0, 7.0, 11.0, 16.0]) / 16.0
 #: Half planes around the axis, and places on sides of the profile (their numbers, and shares of the way along them), at
 #: which an overlap is looked for: on edges of the bolt, and about where edges of the nut are.
 AROUND = 48
+#: Where the ends of both threads meet an overlap may be as narrow as a degree: of so many places it is looked for in so
+#: many half planes on both sides.
+_DEEPEST, _BETWEEN = 12, 48
 _SIDES, _SHARES = np.array([0, 1, 1, 1, 3, 3]), np.array([0.0, 0.0, 0.5, 0.9, 0.1, 0.5])
 
 
@@ -64,13 +68,24 @@ class ThreadFit:
         # No point of an end is further from its plane than the nut is wide.
         reach = self.diameter * math.hypot(X_BN[0, 2], X_BN[1, 2])
         heights = self._on_bolt[:, 2] - X_BN[2, 3]
-        p_BQ = self._on_bolt[(heights > -reach) & (heights < self.height + reach)]
+        (near,) = np.nonzero((heights > -reach) & (heights < self.height + reach))
+        depth = self._depth_in_nut(X_BN, self._on_bolt[near])
+        if not np.any(depth > -math.inf):
+            return -math.inf
+        deepest = near[np.argsort(depth)[-_DEEPEST:]]
+        theta, turn, place = self._places
+        theta, turn, place = theta[deepest, None], turn[deepest, None], place[deepest, None]
+        theta = theta + (2.0 * math.pi / AROUND) * np.linspace(-1.0, 1.0, 2 * _BETWEEN + 1)
+        between = self._depth_in_nut(X_BN, self._points(theta, turn, place).reshape(-1, 3))
+        return float(max(depth.max(), between.max()))
+
+    def _depth_in_nut(self, X_BN: FloatArray, p_BQ: FloatArray) -> FloatArray:
+        """How deep points (K, 3) of the bolt are in the nut (K,), m; minus infinity beyond its ends."""
         x, y, z = ((p_BQ - X_BN[:3, 3]) @ X_BN[:3, :3]).T
         is_in = (z > 0.0) & (z < self.height)
-        if not is_in.any():
-            return -math.inf
-        x, y, z = x[is_in], y[is_in], z[is_in]
-        return float(self._depth(np.hypot(x, y), np.arctan2(y, x), z).max())
+        depth = np.full(len(p_BQ), -math.inf)
+        depth[is_in] = self._depth(np.hypot(x, y)[is_in], np.arctan2(y, x)[is_in], z[is_in])
+        return depth
 
     def _depth(self, r: FloatArray, theta: FloatArray, z: FloatArray) -> FloatArray:
         """How deep points are in the nut, m, given by radii, angles and heights between its ends, of one shape (K,)."""
@@ -89,7 +104,8 @@ class ThreadFit:
             np.where(slope[0] < slope[1], depth[0], np.inf),
             np.where(slope[1] < slope[2], depth[2], np.inf),
         ]
-        return np.minimum(depth[1], np.minimum(*beside))
+        # Close to an end of the nut it is less far out through that.
+        return np.asarray(np.minimum.reduce([depth[1], *beside, z, self.height - z]))
 
     def _bore(self, z: FloatArray, theta: FloatArray) -> FloatArray:
         """Radius of the nut at edges of its thread, m, of any shape."""
@@ -111,16 +127,27 @@ class ThreadFit:
     @cached_property
     def _on_bolt(self) -> FloatArray:
         """Points (N, 3) of the bolt, m: between straight sides the deepest is close to an edge of either."""
-        turns = np.arange(-1, math.ceil(self.length / self.pitch) + 1)[:, None]
-        theta = (2.0 * math.pi / AROUND) * np.arange(AROUND, dtype=np.float64)[:, None, None]
-        raised = self.pitch * (turns + theta / (2.0 * math.pi))
+        return self._points(*self._places)
+
+    @cached_property
+    def _places(self) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+        """Angle, turn and place on the profile (N,) of each of them."""
+        turns = np.arange(-1.0, math.ceil(self.length / self.pitch) + 1)
+        theta = (2.0 * math.pi / AROUND) * np.arange(AROUND, dtype=np.float64)
+        grid = np.meshgrid(theta, turns, np.arange(len(_SIDES)), indexing="ij")
+        theta, turns, place = (axis.ravel() for axis in grid)
+        # Sides beyond an end have come together on it.
+        _, first = np.unique(self._points(theta, turns, place), axis=0, return_index=True)
+        return theta[first], turns[first], place[first]
+
+    def _points(self, theta: FloatArray, turn: FloatArray, place: NDArray[np.int64]) -> FloatArray:
+        """Points (..., 3) of the bolt, m, at angles, in turns and at places of the profile that broadcast."""
+        raised = self.pitch * (turn + theta / (2.0 * math.pi))
+        side = _SIDES[place]
         begin, end = (
-            np.asarray(np.clip(raised + self.pitch * edges[_SIDES], 0.0, self.length), dtype=np.float64)
-            for edges in (_EDGES[:-1], _EDGES[1:])
+            np.clip(raised + self.pitch * at, 0.0, self.length) for at in (_EDGES[side], _EDGES[side + 1])
         )
         r_begin, r_end = self._rod(begin, theta), self._rod(end, theta)
-        r = r_begin + _SHARES * (r_end - r_begin)
-        z = begin + _SHARES * (end - begin)
-        points = np.stack([r * np.cos(theta), r * np.sin(theta), z], axis=-1).reshape(-1, 3)
-        # Sides beyond an end have come together on it.
-        return np.asarray(np.unique(points, axis=0))
+        r = r_begin + _SHARES[place] * (r_end - r_begin)
+        z = begin + _SHARES[place] * (end - begin)
+        return np.stack(np.broadcast_arrays(r * np.cos(theta), r * np.sin(theta), z), axis=-1)

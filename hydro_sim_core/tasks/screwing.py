@@ -235,7 +235,7 @@ def judge(parts: Parts, story: Story) -> Outcome:
     first = int(np.argmax(turned >= began))
     advance = float((depth[last] - depth[first]) / (turned[last] - turned[first])) if is_on else 0.0
     most = {
-        name: max(point[name] for point in story.course)
+        name: max(abs(point[name]) for point in story.course)
         for name in ("force, N", "moment, N m", "overlap, um")
     }
     stays = 1e-3 * follow(parts, story.later)["depth, mm"]

@@ -45,6 +45,7 @@ def start(scene):
 def test_it_settles_from_any_start(scene, feedback, pitch):
     trial = run_trial(task_with(feedback), values=start_at(scene, pitch))
     assert trial.succeeded, trial
+    assert trial.course[-1]["time, s"] >= SOON + 1.0  # "from then on" is looked at
     assert trial.course[0]["pitch, rad"] == pytest.approx(pitch, abs=1e-6)
     late = [point["pitch, rad"] for point in trial.course if point["time, s"] >= min(SOON, trial.time)]
     assert np.abs(np.subtract(late, SET)).max() <= NEAR

@@ -188,7 +188,9 @@ def _press_patches(model, scratch, v):
         turn(R, m0, m1, m2, patches.wrench[p, :3])
         turn(R, f0, f1, f2, patches.wrench[p, 3:])
         turn(R, s0, s1, s2, patches.normal_force[p])
-        patches.apart[p] = 1.0  # exact integrals have the moments of their areas, whatever points a step would take
+        patches.apart[p] = (
+            1.0  # exact integrals have the moments of their areas, whatever points a step would take
+        )
         for body, sign in ((body_a, -1.0), (body_b, 1.0)):
             if body >= 0:
                 add_wrench(patches.wrench[p], sign, x, tree.F_WB[body])
