@@ -28,6 +28,7 @@ from numba.core.typed_passes import NativeLowering
 from hydro_sim_core.compilation import side_by_side
 from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.dependencies import dependencies, reached_by
+from hydro_sim_core.compilation.indices import CALLED, plain_indices
 from hydro_sim_core.compilation.machine_code import bind
 from hydro_sim_core.compilation.numba_instructions import SYSTEM
 from hydro_sim_core.compilation.numba_types import STATUS, c_function_type, from_c, signature_of
@@ -70,13 +71,14 @@ _SETTINGS = {
 
 @contextmanager
 def _own_settings() -> Iterator[None]:
-    """Let Numba compile with ``_SETTINGS``."""
+    """Let Numba compile with ``_SETTINGS``, and take indices as they are."""
     # Changes of the environment are read now, as Numba would otherwise read them within the context.
     config.reload_config()
     before = {name: getattr(config, name) for name in _SETTINGS}
     vars(config).update(_SETTINGS)
     try:
-        yield
+        with plain_indices():
+            yield
     finally:
         vars(config).update(before)
 
@@ -326,7 +328,7 @@ def _translated(entry: Entry, target: Target) -> Any:
 
 def _refuse_foreign_symbols(entry: Entry, module: Any) -> None:
     """Refuse code that calls symbols which do not exist in the loading process, above all of Numba's runtime."""
-    known = {called.symbol for called in dependencies(entry).entries} | _C_LIBRARY | SYSTEM
+    known = {called.symbol for called in dependencies(entry).entries} | _C_LIBRARY | SYSTEM | CALLED
     for value in (*module.functions, *module.global_variables):
         name = value.name
         if value.is_declaration and not (name in known or name.startswith("llvm.")):

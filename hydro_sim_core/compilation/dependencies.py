@@ -8,6 +8,7 @@ counts, since they are called by their symbol.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,7 @@ _TRANSLATORS = (
     "arrays.py",
     "compiler.py",
     "contents.py",
+    "indices.py",
     "instructions.py",
     "numba_instructions.py",
     "numba_types.py",
@@ -139,6 +141,7 @@ def _passed(layout: Layout) -> set[str]:
 @cache
 def _translators() -> bytes:
     digest = hashlib.sha256(repr(sys.version_info[:2]).encode())
+    digest.update(os.environ.get("HYDRO_SIM_CHECK_INDICES", "").encode())
     for name in _TRANSLATORS:
         digest.update(Path(__file__).with_name(name).read_bytes())
     return digest.digest()

@@ -41,4 +41,4 @@ def test_a_turned_body_above_a_large_slab_meets_none_of_its_elements():
     for gap, meets in ((0.01, False), (-0.002, True)):
         X_WS[2, 3] = 0.025 - lowest + gap
         X_SW = np.linalg.inv(X_WS)
-        assert (OurPair(slab, solid, X_SW)._run(_descend_shells, X_SW[None]) > 0) == meets
+        assert (OurPair(slab, solid, X_SW).run(_descend_shells, X_SW[None]) > 0) == meets

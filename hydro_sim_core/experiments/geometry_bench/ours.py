@@ -29,16 +29,16 @@ class OurPair:
     def __init__(self, a: Geometry, b: Geometry, X_BA: FloatArray) -> None:
         """Prepare for poses with about as many faces as at ``X_BA`` (4, 4)."""
         self._geometries = make_geometry_set((a, b))
-        capacity, count = 0, _FIRST_CAPACITY
-        while count > capacity:
-            capacity = 2 * count
-            self._scratch = make_query_scratch(self._geometries, capacity, 1)
-            self._faces = make_face_buffer(capacity)
-            count = self.count_faces(X_BA[None])
+        self._make_room(_FIRST_CAPACITY)
+        self._make_room(2 * self.count_faces(X_BA[None]))
+
+    def _make_room(self, capacity: int) -> None:
+        self._scratch = make_query_scratch(self._geometries, capacity, 1)
+        self._faces = make_face_buffer(capacity)
 
     def count_faces(self, X_BA: FloatArray) -> int:
         """Number of contact faces over all poses (n, 4, 4)."""
-        return self._run(_query_poses, X_BA)
+        return self.run(_query_poses, X_BA)
 
     def stages(self, X_BA: FloatArray) -> dict[str, float]:
         """CPU time per query of each stage over all poses (n, 4, 4), s.
@@ -50,26 +50,32 @@ class OurPair:
         seconds = {}
         for name, run in (("trees", _descend_shells), ("peaks", _try_peaks), ("walk", _query_poses_anew)):
             began = time.thread_time()
-            self._run(run, X_BA)
+            self.run(run, X_BA)
             seconds[name] = (time.thread_time() - began) / len(X_BA)
         seconds["walk"] -= seconds["trees"] + seconds["peaks"]
         return seconds
 
-    def _run(self, function: Callable[..., Any], X_BA: FloatArray) -> int:
+    def run(self, function: Callable[..., Any], X_BA: FloatArray) -> int:
+        """Result of an entry point for all poses (n, 4, 4); if it is negative there was no room, and it runs again."""
         R_BA = np.ascontiguousarray(X_BA[:, :3, :3])
         p_BA = np.ascontiguousarray(X_BA[:, :3, 3])
-        return int(function(self._geometries, R_BA, p_BA, self._scratch, self._faces))
+        while (found := int(function(self._geometries, R_BA, p_BA, self._scratch, self._faces))) < 0:
+            self._make_room(2 * len(self._faces.num_vertices))
+        return found
 
 
 @kernel
 def _query(
     geometries: GeometrySet, pair: int, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
 ) -> int:
-    """Number of faces over all poses, with what is kept in row ``pair``."""
+    """Number of faces over all poses, with what is kept in row ``pair``; -1 if there is no room for those of one."""
     total = 0
     for i in range(p_BA.shape[0]):
         begin_pass(scratch.kept)
-        total += find_faces_again(geometries, 0, 1, pair, R_BA[i], p_BA[i], scratch, faces, 0)
+        found = find_faces_again(geometries, 0, 1, pair, R_BA[i], p_BA[i], scratch, faces, 0)
+        if found > faces.num_vertices.shape[0]:
+            return -1
+        total += found
     return total
 
 
