@@ -1,6 +1,7 @@
 # make demo       set up what is missing and run the node on the shipped scene until Ctrl-C
 # make test       set up what is missing and run the tests; expensive ones take turns from commit to commit
 # make test-full  every test, with all examples
+# make test-indices  computing tests with kernels that check every index of an array
 # make hostile    read every hostile input: files of strangers that must do no harm
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake and MuJoCo into benchmarks/results
@@ -16,7 +17,7 @@
 # make setup      only set up
 # make clean      remove everything that was set up or built
 .DEFAULT_GOAL := demo
-.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs hostile workspace bench bench-ros gpu-check farms robots tasks parts validation docs lint setup clean
+.PHONY: demo scene-exists test test-computing test-realtime test-full test-costs test-indices hostile workspace bench bench-ros gpu-check farms robots tasks parts validation docs lint setup clean
 .DELETE_ON_ERROR:
 SHELL := /bin/bash
 
@@ -78,6 +79,14 @@ test-full:
 # What of a quick run is expensive, for the turns.
 test-costs:
 	$(MAKE) test-computing TURNS=--measure-costs
+
+# Checked kernels have a cache of their own.
+test-indices: export HYDRO_SIM_CHECK_INDICES := 1
+test-indices: export HYDRO_SIM_CACHE_DIR := $(abspath build/checked)
+test-indices: export OMP_NUM_THREADS ?= 1
+test-indices: $(VENV)/.test-ready
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses auto --dist loadfile $(TURNS) \
+		$(addprefix tests/,contact contact_models dynamics geometry simulation solvers)
 
 hostile: $(VENV)/.test-ready
 	$(MAKE) test PYTEST_ARGS=tests/hostile PYTEST_FLAGS='$(PYTEST_FLAGS) --hypothesis-profile=full'
