@@ -8,18 +8,16 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from hydro_sim_core.compilation import CompilationFailed
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks.own_code import (
-    checked_controller,
+    made_controller,
     next_of,
     numbers_of,
     outcome_of,
     phase_of,
     script_of,
     text_of,
-    told,
 )
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
@@ -151,13 +149,9 @@ def controller_of(task: Task, model: World) -> TaskController:
         InputError: The world does not fit the task.
     """
     try:
-        return checked_controller(task.controller(model, task.period), task.controller)
-    except (InputError, CompilationFailed):
-        raise
+        return made_controller(task, model)
     except TaskFailed as failure:
-        return _Broken(str(failure))
-    except (Exception, SystemExit) as error:
-        return _Broken(told(error, task.controller, "the controller"))
+        return _Broken(text_of(failure))
 
 
 class _Broken:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hydro_sim_core.compilation import CompilationFailed
 from hydro_sim_core.errors import InputError, printable, shortened
-from hydro_sim_core.simulation import JointCommand
+from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
 from hydro_sim_core.tasks.variation import Draws
@@ -66,7 +66,25 @@ def have_drawn(task: Task, draws: Draws) -> None:
     _its_own(draw, task.variation, _VARIATION, InputError)
 
 
-def checked_controller(given: Any, maker: Any) -> TaskController:
+def made_controller(task: Task, model: World) -> TaskController:
+    """A new controller of a task.
+
+    Args:
+        task: The task.
+        model: World to plan in.
+
+    Raises:
+        InputError: The world does not fit the task.
+        TaskFailed: Its own code raises anything else, or makes none.
+    """
+
+    def make() -> TaskController:
+        return _checked_controller(task.controller(model, task.period), task.controller)
+
+    return _its_own(make, task.controller, _CONTROLLER, InputError)
+
+
+def _checked_controller(given: Any, maker: Any) -> TaskController:
     """A controller as it was made.
 
     Raises:
@@ -84,7 +102,9 @@ def phase_of(controller: TaskController) -> str:
     """What a controller is doing, in words; ``?`` where it does not tell any more."""
     try:
         phase: Any = controller.robot.phase
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         phase = None
     return phase if isinstance(phase, str) else "?"
 
@@ -140,18 +160,31 @@ def _its_own(
     """The result of a call of a task's own code.
 
     Raises:
-        TaskFailed: It gives up, or raises anything that no caller expects of it, as one does ``expected``.
+        TaskFailed: It gives up, with a reason in any case, or raises anything that no caller expects of it, as one does
+            ``expected``.
     """
     try:
         return call()
-    except (TaskFailed, CompilationFailed, expected):
+    except TaskFailed as failure:
+        if text_of(failure).strip():
+            raise
+        raise TaskFailed(f"{who} gave up without a reason ({_where(failure, code)})") from failure
+    except (CompilationFailed, KeyboardInterrupt, expected):
         raise
-    except (Exception, SystemExit) as error:
+    except (
+        BaseException
+    ) as error:  # as of cancelled tasks and the end of the program: it is that of one trial alone
         raise TaskFailed(told(error, code, who)) from error
 
 
 def told(error: BaseException, code: Any, who: str) -> str:
     """Type, text and place of an exception: where it was raised, and the line of the task that led there."""
+    text = printable(shortened(text_of(error)))
+    return f"{who} raised {type(error).__name__}{text and ': '}{text} ({_where(error, code)})"
+
+
+def _where(error: BaseException, code: Any) -> str:
+    """Files and lines at which an exception of a task's own code came up."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename not in _OURS]
     own = getattr(code, "gi_code", getattr(_function_of(code), "__code__", None))
     lines = [frame for frame in frames if own is not None and frame.filename == own.co_filename]
@@ -159,15 +192,16 @@ def told(error: BaseException, code: Any, who: str) -> str:
     places = dict.fromkeys(f"{frame.filename}, line {frame.lineno}" for frame in last)
     if not last:  # it could not even be called
         places = {place_of(code): None}
-    text = printable(shortened(text_of(error)))
-    return f"{who} raised {type(error).__name__}{text and ': '}{text} ({', from '.join(places)})"
+    return ", from ".join(places)
 
 
 def text_of(error: BaseException) -> str:
     """Text of an exception; empty where that cannot be told."""
     try:
         return str(error)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return ""
 
 

@@ -115,9 +115,9 @@ def told_otherwise(task: Task, settings: Mapping[str, Any], name: str) -> Task:
         raise InputError(name, f"controller.{next(iter(settings))}", problem, mend)
     try:
         made = task.told(settings)
-    except InputError:
+    except (InputError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         problem = told(error, task.told, "what takes the settings")
         raise InputError(name, "settings of its controller", problem, "mend the task's told") from error
     return check_task(made, name)

@@ -1,5 +1,6 @@
 """Attempts whose task fails in its own code, or whose world does not go on: failures with a reason, no end of all."""
 
+import asyncio
 import inspect
 import json
 import math
@@ -17,6 +18,7 @@ from hydro_sim_core.tasks import attempt as attempt_module
 from hydro_sim_core.tasks import many_trials, run_trial
 from hydro_sim_core.tasks.robot import Measurement, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Task
+from hydro_sim_core.tasks.task_check import told_otherwise
 
 PERIOD = 0.01
 
@@ -128,6 +130,36 @@ def test_what_a_controller_gives_up_with_stays_as_it_is():
     assert run_trial(replace(TASK, controller=GivesUp)).reason == "it would not"
 
 
+class Wordless(TaskFailed):
+    def __str__(self):
+        return " "
+
+
+@pytest.mark.parametrize("failure", [TaskFailed, TaskFailed(""), Wordless])
+def test_what_gives_up_without_a_reason_fails(failure):
+    """With the place in place of one, whoever gives up."""
+
+    def gives_up(*told):
+        raise failure
+
+    place = f"({__file__}, line {line_of(gives_up, 'raise')})"
+    for part, who in [
+        ("controller", "the controller"),
+        ("judge", "the judge"),
+        ("follow", "what the task follows"),
+    ]:
+        trial = run_trial(replace(TASK, **{"controller": Ends, part: gives_up}))
+        assert (trial.succeeded, trial.reason) == (False, f"{who} gave up without a reason {place}")
+
+    class GivesUp(Fails):
+        def wrong(self):
+            gives_up()
+
+    trial = run_trial(replace(TASK, controller=GivesUp))
+    assert (trial.succeeded, trial.time) == (False, pytest.approx(2 * PERIOD))
+    assert trial.reason.startswith("the controller gave up without a reason (")
+
+
 def test_a_yield_without_commands_is_no_end_but_a_failure():
     trial = run_trial(replace(TASK, controller=Forgets))
     place = f"{__file__}, line {line_of(Forgets.script, 'yield {}') + 1}"
@@ -197,6 +229,43 @@ class NoRobot(Fails):
 def test_a_controller_that_is_none_is_told_with_its_line(controller, told, code):
     reason = run_trial(replace(TASK, controller=controller)).reason
     assert reason == f"{told} ({__file__}, line {inspect.getsourcelines(code)[1]})"
+
+
+class Own(BaseException):
+    """Of a task that knows better."""
+
+
+@pytest.mark.parametrize("end", [asyncio.CancelledError, GeneratorExit, Own])
+def test_what_is_no_exception_of_python_fails_its_trial(end):
+    def wrong(*told):
+        raise end("gone")
+
+    class Goes(Fails):
+        def wrong(self):
+            wrong()
+
+    for part, who in [
+        ("judge", "the judge"),
+        ("follow", "what the task follows"),
+        ("controller", "the controller"),
+    ]:
+        reason = run_trial(replace(TASK, **{"controller": Ends, part: wrong})).reason
+        assert reason == f"{who} raised {end.__name__}: gone ({__file__}, line {line_of(wrong, 'raise')})"
+    reason = run_trial(replace(TASK, controller=Goes)).reason
+    assert reason.startswith(f"the controller raised {end.__name__}: gone (")
+    with pytest.raises(InputError, match=f"what draws raised {end.__name__}: gone"):
+        run_trial(replace(TASK, variation=wrong), seed=1)
+    with pytest.raises(InputError, match=f"what takes the settings raised {end.__name__}: gone"):
+        told_otherwise(replace(TASK, told=wrong), {"a": 1}, "nothing")
+
+
+def test_ctrl_c_is_no_failure_of_a_controller():
+    class Waits(Fails):
+        def wrong(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_trial(replace(TASK, controller=Waits))
 
 
 def test_a_controller_that_ends_the_program_fails_its_trial():
