@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from hydro_sim_core.description import LoadedScene
@@ -172,6 +172,7 @@ class TaskSampler:
         try:
             seed, others = self._seed_and_others(values)
             trial = told_trial(self._name, others, seed)
+            _check_columns(self._name, values, trial.measures)
         except InputError as error:
             return self.failed(str(error))
         outcome: Row = {
@@ -197,3 +198,13 @@ class TaskSampler:
                 "--vary", _SEED, f"{excerpt(seed)} is no seed", "give whole numbers, as in seed=0:19:20"
             )
         return seed, others
+
+
+def _check_columns(name: str, varied: Iterable[str], measures: Iterable[str]) -> None:
+    """Refuse a measure of a task with the name of a path that is varied, or of another one: they share a column."""
+    taken = {path.casefold() for path in varied}
+    for measure in measures:
+        if measure.casefold() in taken:
+            problem = "has the name of another column of the table"
+            raise InputError(name, f"measure '{measure}'", problem, "mend the task's judge")
+        taken.add(measure.casefold())

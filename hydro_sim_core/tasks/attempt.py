@@ -11,6 +11,7 @@ from typing import Any
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks.own_code import (
+    TIME,
     made_controller,
     next_of,
     numbers_of,
@@ -68,7 +69,7 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
     course = []
 
     def follow(measured: Measurement) -> Measurement:
-        course.append({"time, s": measured.time, **numbers_of(task, measured)})
+        course.append({TIME: measured.time, **numbers_of(task, measured)})
         return measured
 
     def ended(outcome: Outcome) -> Ending:

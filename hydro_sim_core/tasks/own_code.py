@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from hydro_sim_core.compilation import CompilationFailed
 from hydro_sim_core.errors import InputError, printable, shortened
@@ -22,6 +24,10 @@ _Result = TypeVar("_Result")
 _OURS = (__file__, str(Path(__file__).with_name("attempt.py")), str(Path(__file__).with_name("trial.py")))
 _CONTROLLER, _FOLLOWED, _JUDGE = "the controller", "what the task follows", "the judge"
 _VARIATION = "what draws"
+#: Name of the time of each period in a course.
+TIME = "time, s"
+#: Columns that the table of a sweep has of every trial beside its measures.
+COLUMNS = ("sample", "seed", "succeeded", "phase", "reason", "time", "error")
 
 
 def numbers_of(task: Task, measured: Measurement) -> dict[str, float]:
@@ -30,7 +36,11 @@ def numbers_of(task: Task, measured: Measurement) -> dict[str, float]:
     Raises:
         TaskFailed: It raises, or gives anything but numbers by name.
     """
-    return _its_own(lambda: _numbers(task.follow(measured), _FOLLOWED, task.follow), task.follow, _FOLLOWED)
+
+    def followed() -> dict[str, float]:
+        return _numbers(task.follow(measured), _FOLLOWED, task.follow, (TIME,))
+
+    return _its_own(followed, task.follow, _FOLLOWED)
 
 
 def outcome_of(task: Task, story: Story) -> Outcome:
@@ -46,9 +56,23 @@ def outcome_of(task: Task, story: Story) -> Outcome:
             raise TaskFailed(
                 f"{_JUDGE} gives {_named(given)} in place of an Outcome ({place_of(task.judge)})"
             )
-        return Outcome(bool(given.succeeded), str(given.reason), _numbers(given.measures, _JUDGE, task.judge))
+        if wrong := _wrong_with(given):
+            raise TaskFailed(f"{_JUDGE} gives {wrong} ({place_of(task.judge)})")
+        measures = _numbers(given.measures, _JUDGE, task.judge, COLUMNS)
+        return Outcome(bool(given.succeeded), given.reason, measures)
 
     return _its_own(judged, task.judge, _JUDGE)
+
+
+def _wrong_with(outcome: Any) -> str:
+    """What is wrong with whether a task has succeeded and why not; empty if nothing."""
+    if not isinstance(outcome.succeeded, bool | np.bool_):
+        return f"{_named(outcome.succeeded)} in place of True or False for whether it has succeeded"
+    if not isinstance(outcome.reason, str):
+        return f"{_named(outcome.reason)} in place of a reason in words"
+    if outcome.succeeded and outcome.reason:
+        return f"the reason {_named(outcome.reason)} with a success"
+    return "" if outcome.succeeded or outcome.reason.strip() else "a failure without a reason"
 
 
 def have_drawn(task: Task, draws: Draws) -> None:
@@ -227,18 +251,26 @@ def _function_of(code: Any) -> Any:
     return code
 
 
-def _numbers(given: Any, who: str, code: Any) -> dict[str, float]:
-    """Numbers by name, as they are."""
+def _numbers(given: Any, who: str, code: Any, taken: Collection[str] = ()) -> dict[str, float]:
+    """Numbers by name, as they are; none has a name that is taken, however written, for tables know no case."""
     wrong = f"{_named(given)} in place of numbers by name"
     if isinstance(given, Mapping):
-        others = [
-            name for name, value in given.items() if not (isinstance(name, str) and isinstance(value, Real))
-        ]
-        if not others:
-            return {name: float(value) for name, value in given.items()}
-        name = others[0]
-        wrong = f"{_named(given[name])} in place of a number for {printable(shortened(str(name)))}"
-    raise TaskFailed(f"{who} gives {wrong} ({place_of(code)})")
+        found = (_wrong_number(name, value, taken) for name, value in given.items())
+        wrong = next(filter(None, found), "")
+    if wrong:
+        raise TaskFailed(f"{who} gives {wrong} ({place_of(code)})")
+    return {name: float(value) for name, value in given.items()}
+
+
+def _wrong_number(name: Any, value: Any, taken: Collection[str]) -> str:
+    """What is wrong with a number or its name; empty if nothing."""
+    if not (isinstance(name, str) and isinstance(value, Real)):
+        return f"{_named(value)} in place of a number for {printable(shortened(str(name)))}"
+    if not name.strip():
+        return f"{_named(value)} without a name"
+    if name.casefold() in taken:
+        return f"a number the name '{name}', which reports have for something else"
+    return ""
 
 
 def _named(given: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,7 +37,7 @@ class Outcome:
     Attributes:
         succeeded: Whether all that it asks for holds.
         reason: Empty if so, or what does not hold.
-        measures: Numbers behind that, by name and unit.
+        measures: Numbers behind that, by name and unit; one that is not finite is none in reports.
     """
 
     succeeded: bool
@@ -45,14 +46,21 @@ class Outcome:
 
     @classmethod
     def of(cls, asked: Mapping[str, bool], measures: Mapping[str, float]) -> Outcome:
-        """That of an attempt, from whether each thing it asks for holds, by the reason to give where it does not."""
+        """That of an attempt, from whether each thing it asks for holds, by the reason to give where it does not.
+
+        Raises:
+            TypeError: Whether something holds is neither True nor False: any number but 0, also NaN, would hold.
+        """
+        for reason, holds in asked.items():
+            if not isinstance(holds, bool | np.bool_):
+                raise TypeError(f"whether {reason!r} holds is {type(holds).__name__}, not True or False")
         reasons = [reason for reason, holds in asked.items() if not holds]
         return cls(not reasons, "; ".join(reasons), measures)
 
 
 @dataclass(frozen=True)
 class Story:
-    """What was measured in an attempt.
+    """What was measured in an attempt. It can be read, not written: what is judged is what is reported.
 
     Attributes:
         before: Before it began.
@@ -65,6 +73,9 @@ class Story:
     end: Measurement
     later: Measurement
     course: Sequence[Mapping[str, float]] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "course", tuple(map(MappingProxyType, self.course)))
 
     def speed_of(self, link: str) -> float:
         """Mean speed of a link's origin after the end, m/s."""

@@ -1,6 +1,7 @@
 """Measures against closed forms, and against what the world tells in every step."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.sweeps.measures import parse_measure
 from hydro_sim_core.sweeps.samples import ERROR, SceneSampler, TaskSampler
+from hydro_sim_core.tasks import attempt, registry
+from hydro_sim_core.tasks.task import Outcome, Task
 
 HEIGHT, STEP, MASS, G = 0.5, 1e-3, 0.3, 9.81
 
@@ -132,3 +135,40 @@ def test_a_task_measures_itself():
     row = sampler({"models.spatula.pose.xyz": [0.48, 1.55, 0.15], "seed": 3})
     assert (row["succeeded"], row["phase"], row[ERROR]) == (False, "take the spatula", None)
     assert "out of reach" in row["reason"]
+
+
+@pytest.fixture
+def lifts(monkeypatch):
+    """Samples of a task whose trial ends at once, with measures of one's choice."""
+
+    def sampler(measures):
+        class Ends:
+            def __init__(self, model, period):
+                self.robot = SimpleNamespace(phase="end")
+
+            def script(self, measured):
+                yield {}
+
+        outcome = Outcome(True, "", measures)
+        task = Task("", "drop_box", 0.01, 1.0, Ends, lambda draws: None, lambda story: outcome)
+        monkeypatch.setattr(registry, "load_named", lambda *_: {"lifts": task})
+        monkeypatch.setattr(attempt, "AFTERWARDS", 0.01)
+        return TaskSampler("lifts", {})
+
+    return sampler
+
+
+def test_measures_of_a_task_take_no_column_of_the_table(lifts):
+    own = [*lifts({"height, m": 1.0})({}).keys() - {"height, m"}, "sample", "seed"]
+    for name in (*own, "Time", " "):
+        row = lifts({name: 7.0})({"seed": 1})
+        assert row["succeeded"] is False
+        assert row["reason"].startswith("the judge gives ")
+    assert lifts({"height, m": 1.0})({"seed": 1})["height, m"] == 1.0
+
+
+def test_a_measure_of_a_task_is_a_column_of_its_own(lifts):
+    for measures in ({"Time_step": 1.0}, {"a": 1.0, "A": 2.0}):
+        row = lifts(measures)({"time_step": 5e-3})
+        assert "has the name of another column of the table; mend the task's judge" in row[ERROR]
+        assert row["succeeded"] is False

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import math
+import pickle
 import re
 from dataclasses import replace
 from functools import partial
@@ -322,6 +323,27 @@ class Ends(Fails):
         ("judge", None, "the judge gives NoneType in place of an Outcome"),
         ("judge", True, "the judge gives True in place of an Outcome"),
         ("judge", Outcome(True, "", {"far, m": "x"}), "the judge gives 'x' in place of a number for far, m"),
+        (
+            "judge",
+            Outcome("no", "it did not"),
+            "the judge gives 'no' in place of True or False for whether it has succeeded",
+        ),
+        (
+            "judge",
+            Outcome(np.array([True])),
+            "the judge gives ndarray in place of True or False for whether it has succeeded",
+        ),
+        ("judge", Outcome(False, ["a"]), "the judge gives list in place of a reason in words"),
+        ("judge", Outcome(True, "but it leaks"), "the judge gives the reason 'but it leaks' with a success"),
+        ("judge", Outcome(False, " "), "the judge gives a failure without a reason"),
+        ("judge", Outcome(np.bool_(False)), "the judge gives a failure without a reason"),
+        ("judge", Outcome(True, "", {"": 1.0}), "the judge gives 1.0 without a name"),
+        ("follow", {" ": 1.0}, "what the task follows gives 1.0 without a name"),
+        (
+            "follow",
+            {"time, s": 1.0},
+            "what the task follows gives a number the name 'time, s', which reports have for something else",
+        ),
         ("follow", None, "what the task follows gives NoneType in place of numbers by name"),
         ("follow", {"a": None}, "what the task follows gives NoneType in place of a number for a"),
         ("follow", {3: 1.0}, "what the task follows gives 1.0 in place of a number for 3"),
@@ -334,6 +356,32 @@ def test_what_is_no_outcome_and_no_number_is_told_with_the_line(part, given, tol
     trial = run_trial(replace(TASK, controller=Ends, **{part: partial(wrong)}))
     assert trial.reason == f"{told} ({__file__}, line {inspect.getsourcelines(wrong)[1]})"
     assert not trial.succeeded
+
+
+def test_what_holds_is_true_or_false():
+    """NaN, as of a measure that there is not, would count as true."""
+    for holds in (math.nan, 1, None, np.ones(1)):
+        task = replace(
+            TASK, controller=Ends, judge=lambda story, holds=holds: Outcome.of({"it lies": holds}, {})
+        )
+        trial = run_trial(task)
+        assert not trial.succeeded
+        assert trial.reason.startswith("the judge raised TypeError: whether 'it lies' holds is ")
+    assert Outcome.of({"it lies": np.bool_(True)}, {}).succeeded
+
+
+def test_what_is_reported_a_judge_cannot_alter():
+    def adds(story):
+        story.course[0]["worse"] = object()
+
+    def ends(story):
+        story.course.append({"worse": object()})
+
+    for judge, told in [(adds, "TypeError: 'mappingproxy'"), (ends, "AttributeError: 'tuple'")]:
+        trial = run_trial(replace(TASK, controller=Ends, judge=judge))
+        assert trial.reason.startswith(f"the judge raised {told}")
+        assert {*trial.course[0]} == {"time, s"}
+        assert pickle.loads(pickle.dumps(trial)) == trial  # as between processes
 
 
 def test_numbers_of_numpy_are_numbers():
