@@ -80,11 +80,16 @@ def have_drawn(task: Task, draws: Draws) -> None:
 
     Raises:
         InputError: What it draws the scene does not have.
-        TaskFailed: It raises anything else, or notes anything but numbers by name.
+        TaskFailed: It raises anything else, or has anything but values by path and numbers by name.
     """
 
     def draw() -> None:
         task.variation(draws)
+        values: Any = draws.values
+        if not isinstance(values, Mapping) or not all(isinstance(path, str) for path in values):
+            raise TaskFailed(
+                f"{_VARIATION} gives {_named(values)} in place of values by path ({place_of(task.variation)})"
+            )
         draws.drawn = _numbers(draws.drawn, _VARIATION, task.variation)
 
     _its_own(draw, task.variation, _VARIATION, InputError)

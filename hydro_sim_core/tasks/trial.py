@@ -19,7 +19,7 @@ from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.tasks.attempt import INTERRUPTED, Ending, Refused, attempt, carried_out, controller_of
-from hydro_sim_core.tasks.own_code import have_drawn, text_of
+from hydro_sim_core.tasks.own_code import have_drawn, place_of, text_of
 from hydro_sim_core.tasks.robot import Measurement, TaskFailed
 from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.task_check import check_shows, check_task
@@ -72,19 +72,48 @@ def for_json(numbers: Mapping[str, float]) -> dict[str, float | None]:
 
 
 def scene_of(task: Task, seed: int | None, values: Mapping[str, Any] | None = None) -> LoadedScene:
-    """The scene of a trial.
+    """The scene of a trial; arguments and errors as of ``varied``."""
+    return varied(task, seed, find_scene(task.scene), values or {})
+
+
+def varied(task: Task, seed: int | None, scene: LoadedScene, values: Mapping[str, Any]) -> LoadedScene:
+    """The scene of a trial, made of that of its task.
 
     Args:
         task: The task.
         seed: Of the variation; None for none.
+        scene: The scene of the task.
         values: Other values of the scene by path.
 
     Raises:
-        InputError: A path or value of these is wrong.
+        InputError: A path or value of these is wrong, or of what is drawn, or the time step does not divide the period.
     """
-    scene = find_scene(task.scene)
-    changes = {**draw(task, seed, scene).values, **(values or {})}
-    return scene.with_(changes) if changes else scene
+    drawn = draw(task, seed, scene).values
+
+    def changed(changes: Mapping[str, Any]) -> LoadedScene:
+        other = scene.with_(changes) if changes else scene
+        steps_of_a_period(task, other.spec.time_step)
+        return other
+
+    try:
+        return changed({**drawn, **values})
+    except InputError:
+        if seed is not None:
+            try:
+                changed(drawn)
+            except InputError as error:
+                raise _refused_draw(
+                    task, seed, _told_of(error, task, "what is drawn is refused: ")
+                ) from error
+        raise
+
+
+def _told_of(error: InputError, task: Task, begin: str = "") -> str:
+    return f"{begin}{error.element}: {error.problem}; {error.mend} ({place_of(task.variation)})"
+
+
+def _refused_draw(task: Task, seed: int, problem: str) -> InputError:
+    return InputError(task.scene, f"seed {seed}", problem, "mend the task's variation")
 
 
 def drawn_in(
@@ -125,9 +154,10 @@ def draw(task: Task, seed: int | None, scene: LoadedScene, mirrored: int | None 
         return draws
     try:
         have_drawn(task, draws)
+    except InputError as error:
+        raise _refused_draw(task, seed, _told_of(error, task)) from error
     except TaskFailed as failure:
-        problem, mend = text_of(failure), "mend the task's variation"
-        raise InputError(task.scene, f"seed {seed}", problem, mend) from failure
+        raise _refused_draw(task, seed, text_of(failure)) from failure
     return draws
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from hydro_sim_core.description import LoadedScene
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.scene import ModelSpec
+from hydro_sim_core.errors import InputError, shortened
 
 
 class Draws:
@@ -84,19 +86,41 @@ class Draws:
 
 
 def model_of(scene: LoadedScene, name: str) -> ModelSpec:
-    """The section of a model in a scene that has it."""
-    (found,) = (model for model in scene.spec.models if model.name == name)
-    return found
+    """The section of a model in a scene.
+
+    Raises:
+        InputError: The scene has no such model.
+    """
+    found = {model.name: model for model in scene.spec.models}
+    if name not in found:
+        raise _missing(scene, "model", name, found)
+    return found[name]
 
 
 def _found(scene: LoadedScene, model: str, link: str, name: str) -> tuple[str, float]:
-    """Path and value of a contact property."""
+    """Path and value of a contact property.
+
+    Raises:
+        InputError: The scene has no such model, link or property, or the link's geometries differ in it.
+    """
     section = model_of(scene, model)
-    of_all = getattr(section.proximity, name)
+    links = {one.name: one for one in scene.robots[scene.spec.models.index(section)].links}
+    if link not in links:
+        raise _missing(scene, "link", link, links)
+    of_all = getattr(section.proximity, name, None)
     if of_all is not None:  # comes before what its links have
         return f"models.{model}.proximity.{name}", float(of_all)
-    robot = scene.robots[scene.spec.models.index(section)]
-    (described,) = (one for one in robot.links if one.name == link)
     defaults = scene.spec.contact.defaults
-    (value,) = {getattr(defaults.complete(one.proximity), name) for one in described.collisions}
-    return f"models.{model}.links.{link}.{name}", float(value)
+    values = {getattr(defaults.complete(one.proximity), name, None) for one in links[link].collisions}
+    if len(values) != 1 or None in values:
+        told = ", ".join(sorted(map(str, values))) or "no geometry"
+        problem = f"'{link}' has {told} for {name}, which is to be drawn around one number"
+        raise InputError(
+            scene.spec.name, f"models.{model}.links.{link}", problem, "give its geometries one number"
+        )
+    return f"models.{model}.links.{link}.{name}", float(values.pop())
+
+
+def _missing(scene: LoadedScene, kind: str, name: str, known: Iterable[str]) -> InputError:
+    problem = f"the scene has no {kind} '{shortened(str(name))}'"
+    return InputError(scene.spec.name, f"{kind}s", problem, did_you_mean(str(name), known))

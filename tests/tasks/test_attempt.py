@@ -5,7 +5,6 @@ import inspect
 import json
 import math
 import pickle
-import re
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -16,7 +15,7 @@ import pytest
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks import attempt as attempt_module
-from hydro_sim_core.tasks import many_trials, run_trial
+from hydro_sim_core.tasks import run_trial
 from hydro_sim_core.tasks.robot import Measurement, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Task
 from hydro_sim_core.tasks.task_check import told_otherwise
@@ -410,40 +409,6 @@ def test_what_is_no_number_is_null_in_a_report():
     told = json.loads(json.dumps(run_trial(task).as_dict(with_course=True), allow_nan=False))
     assert told["measures"] == {"least, mm": None}
     assert [point["depth, mm"] for point in told["course"]] == [None] * len(told["course"])
-
-
-def test_what_is_drawn_and_is_no_number_is_null_in_a_report():
-    def endless(draws):
-        draws.drawn |= {"far, m": math.inf, "near, m": np.float32(0.5)}
-
-    trial = run_trial(replace(TASK, controller=Ends, variation=endless), seed=1)
-    told = json.loads(json.dumps(trial.as_dict(), allow_nan=False))
-    assert told["drawn"] == {"far, m": None, "near, m": 0.5}
-
-
-def test_what_draws_words_is_refused_before_any_trial():
-    def wrong(draws):
-        draws.drawn["far, m"] = "very"
-
-    place = f"{__file__}, line {inspect.getsourcelines(wrong)[1]}"
-    told = f"drop_box: seed 1: what draws gives 'very' in place of a number for far, m ({place}); mend"
-    with pytest.raises(InputError, match=re.escape(told)):
-        run_trial(replace(TASK, variation=wrong), seed=1)
-
-
-def test_a_variation_that_raises_is_refused_before_any_trial(monkeypatch):
-    def wrong(draws):
-        return draws.between("height, m", 0.0, 1.0) / 0
-
-    place = f"{__file__}, line {line_of(wrong, 'return')}"
-    told = f"drop_box: seed 1: what draws raised ZeroDivisionError: float division by zero ({place}); mend"
-    task = replace(TASK, variation=wrong)
-    with pytest.raises(InputError, match=re.escape(told)):
-        run_trial(task, seed=1)
-    monkeypatch.setattr(many_trials, "find_told_task", lambda name, values: (task, values))
-    monkeypatch.setattr(many_trials, "completed", lambda *_: pytest.fail("tried"))
-    with pytest.raises(InputError, match=re.escape(told)):
-        many_trials.run_trials("falling", [1, 2])
 
 
 @pytest.mark.parametrize("period", [math.nan, 0.0, -0.01, math.inf])

@@ -183,10 +183,10 @@ def test_other_ways_are_failures(before):
     moves = TASK.judge(story_of(before, lifted(start), lifted(place), place, place @ pose([0.002, 0.0, 0.0])))
     assert moves.reason == "it moves at 0.004 m/s"
     good = story_of(before, lifted(start), lifted(place), place, place)
-    good.course[1]["off the fingers, m"] = 0.011
-    assert TASK.judge(good).reason == "its handle was 0.011 m off the fingers in the air"
+    first, second, *others = good.course
+    slips = replace(good, course=[first, {**second, "off the fingers, m": 0.011}, *others])
+    assert TASK.judge(slips).reason == "its handle was 0.011 m off the fingers in the air"
     pushed = {name: pose([0.011, 0.0, 0.0]) @ good.later.poses[name] for name in (MUG, PLATE)}
     after = {**good.later.poses, **pushed}
-    good.course[1]["off the fingers, m"] = 0.0
     both = replace(good, end=replace(good.end, poses=after), later=replace(good.later, poses=after))
     assert TASK.judge(both).reason == "the plate was pushed by 0.011 m"
