@@ -86,3 +86,12 @@ def whole_number(source: str, element: str, value: int, least: int) -> int:
     if number < least:
         raise InputError(source, element, f"{number} is too small", f"give {least} or more")
     return number
+
+
+def told_apart(number: float, other: float) -> tuple[str, str]:
+    """Two numbers as text, with three digits or as many more as tell them apart."""
+    for digits in range(3, 18):
+        texts = f"{number:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts

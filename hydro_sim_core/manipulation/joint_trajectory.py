@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.errors import InputError, shortened, told_apart
 from hydro_sim_core.manipulation.arm import Arm, is_reached, off_by
 from hydro_sim_core.manipulation.cartesian_motion import CartesianMotion
 from hydro_sim_core.manipulation.checks import number_within, of_kind
@@ -170,10 +170,10 @@ def _check_speeds(arm: Arm, begin: _Point, end: _Point) -> None:
     speeds = np.abs(begin.v + shares * (b + shares * c))
     for i, j in np.argwhere(speeds > arm.speed_limits)[:1]:
         time = begin.time + float(shares[i, j]) * duration
-        limit = arm.speed_limits[j]
+        speed, limit = told_apart(speeds[i, j], arm.speed_limits[j])
         raise InputError(
             "follow",
             f"joint '{arm.names[j]}'",
-            f"would move at {speeds[i, j]:.3g} at {time:.3g} s, and its velocity limit is {limit:.3g}",
+            f"would move at {speed} at {time:.3g} s, and its velocity limit is {limit}",
             "give the motion lower limits, or another way around",
         )

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.errors import InputError, told_apart
 from hydro_sim_core.manipulation.arm import Arm
 from hydro_sim_core.simulation import JointCommand, World
 
 Array = NDArray[np.float64]
 #: (A, B) of the wrench of A on B.
 Pair = tuple[str, str]
+#: Speeds are compared to their limits with this factor for rounding.
+_ROUNDED = 1.0 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,6 @@ class ToolArm:
         period: Time between two commands, s.
 
     Attributes:
-        measured: The newest measurement.
-        q: (J,) commanded positions of the arm, rad.
         X_PT: (4, 4) tool in the flange.
         phase: What it is doing, in words.
     """
@@ -111,6 +113,8 @@ class ToolArm:
         self._v = np.zeros(len(self.arm.names))
         self._efforts = np.zeros(len(self.arm.names))
         self._moves = False
+        self._measured: Measurement | None = None
+        self._q: Array | None = None
 
     def start(self, measured: Measurement) -> None:
         """Begin where the robot stands."""
@@ -118,6 +122,24 @@ class ToolArm:
         self.q = np.array([self.within_limits(name, measured.positions[name]) for name in self.arm.names])
 
     # --- what is known
+
+    @property
+    def measured(self) -> Measurement:
+        """The newest measurement."""
+        return _begun(self._measured)
+
+    @measured.setter
+    def measured(self, measured: Measurement) -> None:
+        self._measured = measured
+
+    @property
+    def q(self) -> Array:
+        """(J,) commanded positions of the arm, rad."""
+        return _begun(self._q)
+
+    @q.setter
+    def q(self, q: Array) -> None:
+        self._q = q
 
     def within_limits(self, joint: str, position: float) -> float:
         """The position (rad or m) nearest to a measured one that a joint can be commanded to.
@@ -152,8 +174,13 @@ class ToolArm:
         return self.arm.step_towards(self.q, X_WT @ np.linalg.inv(self.X_PT))
 
     def hold_tool(self, link: str) -> None:
-        """Take a link as the tool, as it is held now."""
+        """Take a link as the tool, as it is held now.
+
+        Raises:
+            TaskFailed: There is no such link.
+        """
         poses = self.measured.poses
+        _check_link(link, poses)
         self.X_PT = np.linalg.inv(poses[self.flange]) @ poses[link]
 
     # --- what it is told
@@ -162,11 +189,16 @@ class ToolArm:
         """Be at positions (J,) at the end of the coming period, with the efforts that this takes.
 
         Raises:
-            TaskFailed: A joint cannot be there.
+            TaskFailed: A joint cannot be there, or not so soon.
         """
         if beyond := self.arm.beyond(q):
             raise TaskFailed(f"the arm cannot go on: {beyond[0]} is at the end of its range")
         v = (q - self.q) / self.period
+        for name, speed, limit in zip(self.arm.names, np.abs(v), self.arm.speed_limits, strict=True):
+            if not speed <= limit * _ROUNDED:
+                fast, most = told_apart(speed, limit)
+                told = f"{name} would move at {fast}, and its velocity limit is {most}"
+                raise TaskFailed(f"the arm cannot go on: {told}")
         self._efforts = self.arm.efforts(self.q, self._v, (v - self._v) / self.period)
         self.q, self._v, self._moves = q, v, True
 
@@ -192,10 +224,14 @@ class Robot(ToolArm):
     Attributes:
         opening: Commanded distance of each finger from the middle, m.
         squeeze: Force (N) with which fingers close instead; they then keep their middle, as geared ones do.
+
+    Raises:
+        InputError: The world has no such joint or link of a gripper.
     """
 
     def __init__(self, model: World, gripper: Gripper, period: float) -> None:
         super().__init__(model, gripper.palm, period)
+        _check_gripper(gripper, model)
         self.gripper = gripper
         self.squeeze: float | None = None
 
@@ -226,7 +262,11 @@ class Robot(ToolArm):
         return opening
 
     def forces_of(self, held: str) -> Array:
-        """(2, 3) contact force of a link on each finger, in the axes of the palm, N."""
+        """(2, 3) contact force of a link on each finger, in the axes of the palm, N.
+
+        Raises:
+            TaskFailed: There is no such link, or the scene does not report the wrenches.
+        """
         return np.array([self._force_of(held, link) for link in self.gripper.links])
 
     def _force_of(self, held: str, finger: str) -> Array:
@@ -235,7 +275,12 @@ class Robot(ToolArm):
         # A scene tells of a pair in the order of its models.
         if (held, finger) in wrenches:
             return np.asarray(R_PW @ poses[finger][:3, :3] @ wrenches[held, finger][:3])
-        return np.asarray(-(R_PW @ poses[held][:3, :3]) @ wrenches[finger, held][:3])
+        if (finger, held) in wrenches:
+            return np.asarray(-(R_PW @ poses[held][:3, :3]) @ wrenches[finger, held][:3])
+        _check_link(held, poses)
+        raise TaskFailed(
+            f"the scene reports no wrench of {held} on {finger}; add [{held}, {finger}] to its report.wrenches"
+        )
 
     def grip_on(self, held: str) -> float:
         """Force with which the looser of the fingers presses on a link, N."""
@@ -255,3 +300,29 @@ class Robot(ToolArm):
         for name, side in zip(self.gripper.joints, self.gripper.sides, strict=True):
             commands[name] = JointCommand(side * opening, 0.0, -side * (self.squeeze or 0.0))
         return commands
+
+
+_Value = TypeVar("_Value")
+
+
+def _begun(value: _Value | None) -> _Value:
+    """What a robot knows since its start."""
+    if value is None:
+        raise TaskFailed("the robot is used before its start; call robot.start(measured) first")
+    return value
+
+
+def _check_link(link: str, poses: Mapping[str, Array]) -> None:
+    if link not in poses:
+        raise TaskFailed(f"the scene has no link '{link}'; {did_you_mean(str(link), poses)}")
+
+
+def _check_gripper(gripper: Gripper, model: World) -> None:
+    for kind, names, known in (
+        ("joint", gripper.joints, model.joint_names),
+        ("link", gripper.links, model.frame_names),
+    ):
+        for name in names:
+            if name not in known:
+                problem = "of the gripper is not in the scene"
+                raise InputError("task", f"{kind} '{name}'", problem, did_you_mean(str(name), known))

@@ -37,8 +37,26 @@ def wait(robot: ToolArm, duration: float) -> Script:
 
 
 def move_joints(robot: ToolArm, goal: Mapping[str, float], share: float = BRISK) -> Script:
-    """Move all joints of the arm, which begin and end together, with a share of their speed limits."""
+    """Move all joints of the arm, which begin and end together, with a share of their speed limits.
+
+    Args:
+        robot: The robot.
+        goal: Positions of all joints of the arm by name, rad.
+        share: Share of the speed limits, above 0 and at most 1.
+
+    Raises:
+        TaskFailed: The goal leaves a joint out, or one is not finite or cannot be there, or the share is none.
+    """
     begin = robot.q
+    if not 0.0 < share <= 1.0:
+        raise TaskFailed(
+            f"joints cannot move with {share} of their speed limits: give a share above 0, up to 1"
+        )
+    for name in robot.arm.names:
+        if name not in goal:
+            raise TaskFailed(f"a goal of the joints leaves out {name}; give one of every joint of the arm")
+        if not math.isfinite(goal[name]):
+            raise TaskFailed(f"a goal of {name} is {goal[name]}, no position; give a finite number")
     way = np.array([goal[name] for name in robot.arm.names]) - begin
     duration = float((np.abs(way) / (share * robot.arm.speed_limits)).max())
     if duration == 0.0:

@@ -106,6 +106,15 @@ def test_a_cubic_that_is_faster_than_the_motion_is_told() -> None:
             _check_speeds(arm, *points)
 
 
+def test_a_joint_that_is_hardly_too_fast_is_told_with_digits_that_differ() -> None:
+    arm = SimpleNamespace(names=("a",), speed_limits=np.array([1.4]))
+    v = np.array([1.4 + 2e-9])
+    with pytest.raises(
+        InputError, match=r"would move at 1\.400000002 at \S+ s, and its velocity limit is 1\.4;"
+    ):
+        _check_speeds(arm, _Point(0.0, np.zeros(1), v), _Point(1.0, v, v))
+
+
 def test_joints_that_stand_elsewhere_are_told(arm: hs.World) -> None:
     X_WF = arm.frame_pose(FRAME)
     X_WF[:3, 3] += (0.0, 0.02, 0.0)

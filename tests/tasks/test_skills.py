@@ -1,6 +1,7 @@
 """Skills of robots end as they should, or with the reason."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -298,3 +299,70 @@ def test_a_commanded_opening_beyond_the_limit_is_an_error(robot, world):
     robot.opening = limits_of(world, "right_finger_joint")[1] + 1e-6
     with pytest.raises(InputError, match="is outside its limits"):
         world.check_joint_commands(robot.commands())
+
+
+def test_what_a_skill_cannot_use_is_told(robot):
+    goal = dict(zip(robot.arm.names, robot.q, strict=True))
+    name = robot.arm.names[-1]
+    others = {one: value for one, value in goal.items() if one != name}
+    for wrong, share, told in [
+        (others, 0.5, f"a goal of the joints leaves out {name}; give one of every joint of the arm"),
+        ({**goal, name: math.nan}, 0.5, f"a goal of {name} is nan, no position; give a finite number"),
+        (
+            {**goal, name: goal[name] + 0.1},
+            0.0,
+            "joints cannot move with 0.0 of their speed limits: give a share",
+        ),
+        ({**goal, name: goal[name] + 0.1}, math.nan, "joints cannot move with nan of their speed limits"),
+        ({**goal, name: goal[name] + 0.1}, 1.5, "joints cannot move with 1.5 of their speed limits"),
+    ]:
+        with pytest.raises(TaskFailed, match=re.escape(told)):
+            next(move_joints(robot, wrong, share))
+
+
+def test_a_robot_that_has_not_begun_says_so(start):
+    robot = Robot(start.copy(), GRIPPER, PERIOD)
+    for use in (
+        lambda: robot.X_WT,
+        lambda: robot.commands(),
+        lambda: robot.grip_on("handle"),
+        lambda: next(wait(robot, 0.1)),
+    ):
+        with pytest.raises(TaskFailed, match=r"used before its start; call robot\.start\(measured\) first"):
+            use()
+
+
+def test_what_a_scene_does_not_have_is_told(robot, start):
+    measured = robot.measured
+    for held, told in [
+        ("spatule", "the scene has no link 'spatule'; did you mean 'spatula'?"),
+        (
+            "pancake",
+            "the scene reports no wrench of pancake on left_finger; add [pancake, left_finger] to its rep",
+        ),
+    ]:
+        with pytest.raises(TaskFailed, match=re.escape(told)):
+            robot.grip_on(held)
+    with pytest.raises(TaskFailed, match="the scene has no link 'spatule'; did you mean 'spatula'"):
+        robot.hold_tool("spatule")
+    assert robot.measured is measured
+    for part, kind in [("joints", "joint"), ("links", "link")]:
+        wrong = replace(GRIPPER, **{part: (getattr(GRIPPER, part)[0], "right_fingre")})
+        with pytest.raises(
+            InputError, match=f"task: {kind} 'right_fingre': of the gripper is not in the scene; did"
+        ):
+            Robot(start, wrong, PERIOD)
+
+
+def test_no_joint_is_told_to_be_faster_than_its_limit(robot):
+    most = robot.most_in_a_period
+    begin = robot.q.copy()
+    robot.go_to(begin - most)  # as fast as it can
+    for far in (1.0 + 1e-6, math.nan):
+        way = np.zeros(len(most))
+        way[2] = far * most[2]
+        with pytest.raises(
+            TaskFailed, match=r"cannot go on: joint_3 would move at .*, and its velocity limit is"
+        ):
+            robot.go_to(begin - most + way)
+    np.testing.assert_array_equal(robot.q, begin - most)  # it has not gone
