@@ -6,6 +6,9 @@ import json
 import os
 import platform
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +45,32 @@ def make_console(report: Path | None = None, quiet: bool = False) -> Console:
         if console.is_terminal
         else PrintableConsole(width=_UNLIMITED, emoji=False, stderr=aside, quiet=quiet)
     )
+
+
+@contextmanager
+def printed_aside(report: Path | None) -> Iterator[None]:
+    """Send what others print meanwhile to standard error, where standard output is for the report alone.
+
+    Processes that are started meanwhile print there as well.
+
+    Args:
+        report: File of the report; None for none.
+    """
+    if report != STANDARD_OUTPUT:
+        yield
+        return
+    own = sys.stdout
+    own.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if not own.closed:
+            own.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def shown(text: object) -> str:

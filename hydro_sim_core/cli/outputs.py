@@ -86,6 +86,11 @@ def files_to_write(
     return found
 
 
+def from_here(path: Path) -> Path:
+    """The file of a path as it is now: what runs in this process may change the folder."""
+    return path if path == STANDARD_OUTPUT else path.absolute()
+
+
 def _check_distinct(paths: Iterable[Path]) -> None:
     """Refuse one file for two results; a device may take both."""
     seen: set[str] = set()

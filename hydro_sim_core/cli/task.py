@@ -34,6 +34,7 @@ from hydro_sim_core.cli.outputs import (
     JsonOption,
     OverwriteOption,
     files_to_write,
+    from_here,
     optional,
     out_option,
 )
@@ -155,8 +156,10 @@ def task(
         list_tasks(output.make_console())
         return
     given = set_values(setting)
-    chosen, values = find_told_task(name, given)
-    files = files_to_write(out, overwrite, _WRITTEN, json)
+    with output.printed_aside(json):  # its package may print as it is loaded
+        chosen, values = find_told_task(name, given)
+    written = files_to_write(out, overwrite, _WRITTEN, json)
+    files = {kind: from_here(path) for kind, path in written.items()}
     film, picture, report = map(files.get, _WRITTEN)
     console = output.make_console(report)
     told = {"task": name, "settings": dict(chosen.settings), "set": given}
@@ -196,7 +199,8 @@ def _try_one(
     """
     last: list[World] = []
     try:
-        trial = try_once(task, seed, values, headless, pictures, console, ctrl_c, last)
+        with output.printed_aside(report):
+            trial = try_once(task, seed, values, headless, pictures, console, ctrl_c, last)
         was_ended = trial.reason == INTERRUPTED
         output.write_report(report, {**told, "interrupted": was_ended, **trial.as_dict(with_course=True)})
         if was_ended:
@@ -230,7 +234,8 @@ def _try_and_tell(
     if picture is not None:
         require_matplotlib()
         _check_something_is_drawn(name, seeds, told["set"], picture)
-    trials = try_all(name, seeds, told["set"], jobs or os.cpu_count() or 1, console)
+    with output.printed_aside(report):
+        trials = try_all(name, seeds, told["set"], jobs or os.cpu_count() or 1, console)
     ctrl_c.is_looked_at = True  # files are written whole
     was_ended = len(trials) < len(seeds)
     rows = [trial.as_dict() for trial in trials]

@@ -12,6 +12,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.tasks.own_code import (
     TIME,
+    closed,
     made_controller,
     next_of,
     numbers_of,
@@ -75,7 +76,11 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
     def ended(outcome: Outcome) -> Ending:
         return Ending(outcome, phase_of(controller), now.time - before.time, course)
 
-    reason = ""
+    def failed(reason: str) -> Ending:
+        told = (reason,) if reason == INTERRUPTED else (reason, at_its_end)
+        return ended(Outcome(False, "; ".join(filter(None, told))))
+
+    reason, is_refused, script = "", False, None
     try:
         follow(before)
         script = script_of(controller, before)
@@ -85,17 +90,19 @@ def attempt(task: Task, controller: TaskController, before: Measurement) -> Atte
             commands = next_of(script, partial(script.send, now))
         if commands is not None:
             reason = f"not done within {task.duration:g} s"
-    except TaskFailed as failure:
-        reason = text_of(failure)
-    except Refused as refused:
-        return ended(Outcome(False, str(refused)))
+    except (TaskFailed, Refused) as failure:
+        reason, is_refused = text_of(failure), isinstance(failure, Refused)
+    finally:
+        at_its_end = closed(script)
+    if is_refused:
+        return failed(reason)
     try:
         while later.time < now.time + AFTERWARDS:
             later = follow((yield {}))
         judged = outcome_of(task, Story(before, now, later, course))
     except (TaskFailed, Refused) as failure:
-        return ended(Outcome(False, reason or text_of(failure)))
-    return ended(Outcome(False, reason) if reason else judged)
+        return failed(reason or text_of(failure))
+    return failed(reason) if reason else ended(judged)
 
 
 def carried_out(attempted: Attempt, world: World, commands: Mapping[str, JointCommand], steps: int) -> None:

@@ -167,6 +167,20 @@ def next_of(script: Script, go_on: Callable[[], Any]) -> dict[str, JointCommand]
     return _its_own(given, script, _CONTROLLER)
 
 
+def closed(script: Script | None) -> str:
+    """What a controller that is ended before its end raises in its last lines; empty if nothing, or if it has ended.
+
+    Its script would otherwise be closed whenever Python forgets it, with a traceback that belongs to nothing.
+    """
+    if script is None:
+        return ""
+    try:
+        _its_own(script.close, script, _CONTROLLER)
+    except TaskFailed as failure:
+        return f"on its end {text_of(failure)}"
+    return ""
+
+
 def _commands(given: Any, script: Script) -> dict[str, JointCommand]:
     wrong = f"{_named(given)} in place of commands"
     if isinstance(given, Mapping):
@@ -253,7 +267,7 @@ def _place_of_yield(script: Any) -> str:
 def _function_of(code: Any) -> Any:
     while isinstance(code, partial):
         code = code.func
-    return code
+    return getattr(code, "gi_code", code)
 
 
 def _numbers(given: Any, who: str, code: Any, taken: Collection[str] = ()) -> dict[str, float]:

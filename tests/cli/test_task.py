@@ -1,13 +1,14 @@
 """``hydro-sim task``: what it prints, writes and exits with."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from hydro_sim_core.cli.app import app
-from hydro_sim_core.tasks import registry, run_trial
+from hydro_sim_core.tasks import attempt, many_trials, registry, run_trial
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Task
 
@@ -107,3 +108,50 @@ def test_a_picture_of_what_no_seed_draws_is_refused_before_any_trial(monkeypatch
     assert "shows trials over what is drawn, and nothing is; leave --out away" in " ".join(
         result.output.split()
     )
+
+
+class Talks:
+    """Prints, deep down too, and goes somewhere else."""
+
+    def __init__(self, model, period):
+        self.robot = SimpleNamespace(phase="talk")
+
+    def script(self, measured):
+        print("from the controller")
+        os.write(1, b"from below")
+        os.chdir("/")
+        yield {}
+
+
+@pytest.fixture
+def talks(monkeypatch):
+    """The task of that controller, in this process."""
+    task = Task("", "drop_box", 0.01, 1.0, Talks, lambda draws: None, lambda story: Outcome(True))
+
+    def one_by_one(work, items, count):
+        return ((index, work(item)) for index, item in enumerate(items))
+
+    monkeypatch.setattr(registry, "load_named", lambda *_: {"talks": task})
+    monkeypatch.setattr(many_trials, "completed", one_by_one)
+    monkeypatch.setattr(attempt, "AFTERWARDS", 0.01)
+
+
+@pytest.mark.parametrize("words", [("--headless",), ("--seeds", 2)])
+def test_a_report_on_standard_output_is_alone_there(talks, monkeypatch, tmp_path, capfd, words):
+    monkeypatch.chdir(tmp_path)  # and back, whatever the controller does
+    result = call("talks", *words, "--json", "-")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["task"] == "talks"
+    assert "from the controller\n" in result.stderr
+    below = capfd.readouterr()
+    assert ("from below" in below.out, "from below" in below.err) == (False, True)
+    print("afterwards")
+    assert capfd.readouterr().out == "afterwards\n"
+
+
+def test_files_are_where_the_command_was_told_to_write_them(talks, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    result = call("talks", "--headless", "--json", "trial.json")
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "trial.json").read_text())["succeeded"] is True
+    assert "from the controller" in result.stdout  # nothing else is printed there but words

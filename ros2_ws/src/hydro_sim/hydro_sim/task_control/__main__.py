@@ -19,8 +19,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from hydro_sim.loading import parse_scene_values
 from hydro_sim.task_control.controller import TaskController
-from hydro_sim_core.cli.output import write_report
-from hydro_sim_core.cli.outputs import STANDARD_OUTPUT, check_writable
+from hydro_sim_core.cli.output import printed_aside, write_report
+from hydro_sim_core.cli.outputs import STANDARD_OUTPUT, check_writable, from_here
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.failures import in_one_line
 from hydro_sim_core.simulation.loading import find_scene
@@ -93,12 +93,8 @@ def _try(stop: Event) -> int:
     try:
         parameters = read_parameters(node)
         written = _file_of(parameters)
-        task = find_task(parameters["task"], parse_settings(parameters["settings"]))
-        scene = scene_of(task, _seed(parameters), parse_scene_values(parameters["scene_values"]))
-        controller = TaskController(node, task, parameters["simulator"], tell=_tell, scene=scene)
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        ending = controller.run(executor, stop, parameters["start_timeout"], parameters["timeout"])
+        with printed_aside(written):
+            task, ending = _ending(node, parameters, stop)
     finally:
         node.destroy_node()
     outcome = ending.outcome
@@ -110,6 +106,16 @@ def _try(stop: Event) -> int:
     return 0 if outcome.succeeded else 1
 
 
+def _ending(node: Node, parameters: dict[str, Any], stop: Event) -> tuple[Task, Ending]:
+    """The task of the parameters, and how it ended."""
+    task = find_task(parameters["task"], parse_settings(parameters["settings"]))
+    scene = scene_of(task, _seed(parameters), parse_scene_values(parameters["scene_values"]))
+    controller = TaskController(node, task, parameters["simulator"], tell=_tell, scene=scene)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    return task, controller.run(executor, stop, parameters["start_timeout"], parameters["timeout"])
+
+
 def _file_of(parameters: dict[str, Any]) -> Path | None:
     """File of the result, which can be written; None for none."""
     if not parameters["json"]:
@@ -117,7 +123,7 @@ def _file_of(parameters: dict[str, Any]) -> Path | None:
     path = Path(parameters["json"])
     if path != STANDARD_OUTPUT:
         check_writable(path, parameters["overwrite"], "give another name, or overwrite:=true to replace it")
-    return path
+    return from_here(path)
 
 
 def _seed(parameters: dict[str, Any]) -> int | None:
