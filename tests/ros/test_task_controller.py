@@ -6,21 +6,17 @@ import math
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 
 from hydro_sim.task_control import __main__ as program
 from hydro_sim.task_control import controller as controller_module
 from hydro_sim.task_control.controller import TaskController
-from hydro_sim.task_control.scene_check import SceneCheck
 from hydro_sim_bringup.task_plan import plan_task
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
@@ -30,6 +26,7 @@ from hydro_sim_core.tasks import trial as trial_module
 from hydro_sim_core.tasks.robot import TaskFailed
 from hydro_sim_core.tasks.task import Outcome
 from hydro_sim_core.tasks.trial import draw, scene_of
+from support.ros.executors import executor_in
 from support.ros.node_process import NodeProcess
 from support.ros_domains import take_domain
 
@@ -64,20 +61,6 @@ def node(tmp_path_factory):
 def soon(monkeypatch):
     """Judged a tenth of a second after the end."""
     monkeypatch.setattr(attempt_module, "AFTERWARDS", 0.1)
-
-
-@contextmanager
-def executor_in(domain):
-    """A node of the test's own in a domain, and its executor."""
-    context = rclpy.Context()
-    context.init(domain_id=domain)
-    own = rclpy.create_node("task_controller", context=context)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(own)
-    yield own, executor
-    executor.shutdown()
-    own.destroy_node()
-    context.shutdown()
 
 
 @pytest.fixture
@@ -275,78 +258,6 @@ def test_no_simulation_is_told(monkeypatch, capfd):
     assert "the simulation has been silent for 0." in capfd.readouterr().out
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    """Time of the controller, s, which its looks take."""
-    now = SimpleNamespace(s=100.0)
-    monkeypatch.setattr(controller_module, "time", SimpleNamespace(monotonic=lambda: now.s))
-    return now
-
-
-class Looks:
-    """In place of an executor: each look takes as long as is said, and hears what is said."""
-
-    def __init__(self, clock, takes):
-        self._clock, self._takes = clock, iter(takes)
-
-    def spin_once(self, timeout_sec):
-        took, hear = next(self._takes)
-        self._clock.s += took
-        hear()
-
-
-@pytest.fixture
-def listener():
-    """A controller of a task with a node of its own, in a domain without a simulation."""
-    with executor_in(take_domain()) as (own, _):
-        yield own
-
-
-def nothing():
-    """Nobody says anything."""
-
-
-def states_at(controller, names, seconds):
-    message = JointState(name=list(names), position=[0.0] * len(names))
-    message.header.stamp.sec = seconds
-    return lambda: controller._receive("joint_states", message)
-
-
-def test_time_in_which_the_controller_was_stopped_is_no_silence(clock, listener):
-    """As by SIGSTOP: the node waited for it."""
-    controller = TaskController(listener, TASK, "hydro_sim")
-    said = []
-    looks = [(0.1, nothing)] * 5 + [(14.0, nothing)] + [(0.1, lambda: said.append(clock.s))] * 20
-    ending = controller.run(Looks(clock, looks), Event(), start_timeout=2.0, timeout=2.0)
-    assert ending.outcome.reason.startswith("the simulation has been silent for 2.")
-    assert said[0] == pytest.approx(114.6)  # it went on, and gave up for the silence after that
-    assert said[-1] - said[0] > 1.0
-
-
-def test_the_start_tells_what_it_waits_for(clock, listener):
-    told = []
-    controller = TaskController(listener, TASK, "hydro_sim", tell=told.append)
-    controller.run(Looks(clock, [(0.25, nothing)] * 100), Event(), start_timeout=12.0, timeout=10.0)
-    assert [line[:51] for line in told] == [
-        "waiting: the simulation has been silent for 5.0 s: ",
-        "waiting: the simulation has been silent for 10.0 s:",
-    ]
-    assert "lacks hydro_sim/wrench/" in told[0]
-    assert "joint_states, multi_dof_joint_states" in told[0]
-
-
-def test_topics_that_do_not_tell_of_the_same_instants_are_told_with_the_rates(clock, listener):
-    """Within the shorter of both timeouts, as the simulation lives."""
-    controller = TaskController(listener, TASK, "nosuch")
-    names = controller._model.joint_names
-    looks = [(0.1, states_at(controller, names, second)) for second in range(100)]
-    ending = controller.run(Looks(clock, looks), Event(), start_timeout=1.0, timeout=10.0)
-    reason = ending.outcome.reason
-    assert "silent for 1." in reason
-    assert "while others come; check that its node is named as the parameter simulator says" in reason
-    assert "joint_state_rate and wrench_rate are 100, or multiples" in reason
-
-
 def test_a_second_controller_waits_for_the_first_and_says_so(node, monkeypatch, capfd):
     with executor_in(node.domain) as (other, _):
         other.create_publisher(JointState, "joint_commands", 10)
@@ -355,22 +266,6 @@ def test_a_second_controller_waits_for_the_first_and_says_so(node, monkeypatch, 
         "joint_commands has 1 other publisher, as of another controller: end that" in capfd.readouterr().out
     )
     assert node.alive
-
-
-def test_a_controller_that_comes_later_is_told_once(clock, listener):
-    told = []
-    controller = TaskController(listener, TASK, "hydro_sim", tell=told.append)
-    controller._attempt, controller._measured = iter(()), 0  # begun
-    others = [0, 0, 1]
-    controller._node = SimpleNamespace(
-        resolve_topic_name=lambda name: name,
-        count_publishers=lambda name: 1 + (others.pop(0) if others else 1),
-    )
-    controller.run(Looks(clock, [(0.25, nothing)] * 200), Event(), start_timeout=1.0, timeout=30.0)
-    assert told == [
-        "warning: joint_commands has 1 other publisher, as of another controller: end that first, as a simulation "
-        "follows one"
-    ]
 
 
 def test_another_scene_is_told(start_node, monkeypatch, capfd):
@@ -427,11 +322,6 @@ def test_a_result_that_is_lost_meanwhile_costs_no_outcome(monkeypatch, capfd, tm
     assert "gone/r.json: No such file or directory" in printed.err
 
 
-def test_a_driver_without_parameters_is_believed(clock, listener):
-    check = SceneCheck(listener, "driver", *2 * [find_scene("peg_in_hole")])
-    assert check.passed()
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -448,43 +338,6 @@ def test_a_parameter_that_is_wrong_is_told(monkeypatch, capfd, given, told):
     assert run_program(monkeypatch, take_domain(), TASK, given) == 1
     (line,) = capfd.readouterr().err.splitlines()
     assert told in line
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ({"nope": JointCommand(0.1)}, "nope"),
-        ({"joint_1": JointCommand(math.nan)}, "joint_1"),
-        ({"joint_2": JointCommand(99.0)}, "joint_2"),
-        ({"joint_1": JointCommand("0.1")}, "joint_1"),
-        ({"joint_1": JointCommand()}, "joint_1"),
-    ],
-)
-def test_commands_that_one_process_refuses_are_refused_with_its_words(listener, monkeypatch, command, told):
-    """None is sent: the node would leave out an unknown joint, take NaN for no command, and move what is too far."""
-
-    class Wrong(Still):
-        def script(self, measured):
-            yield command
-
-    nothing_else = {"follow": lambda measured: {}, "shows": ()}
-    task = replace(TASK, scene="gen3_7dof", controller=Wrong, **nothing_else)
-    controller = TaskController(listener, task, "hydro_sim")
-    monkeypatch.setattr(controller._commands, "publish", lambda message: pytest.fail("sent"))
-    controller._answer(trial_module.measure(controller._model), (0, 0))
-    reason = controller.ending.outcome.reason
-    assert reason == run_trial(task).reason
-    assert reason.startswith("a command of the controller is refused: ")
-    assert told in reason
-
-
-def test_time_of_what_is_given_up_is_what_it_took(clock, listener):
-    """Of a node whose clock has run before."""
-    controller = TaskController(listener, replace(TASK, controller=Still), "hydro_sim")
-    controller._attempt, controller._begun, controller._measured = iter(()), 300_000_000_000, 300_250_000_000
-    ending = controller.run(Looks(clock, [(0.25, nothing)] * 20), Event(), start_timeout=1.0, timeout=1.0)
-    assert ending.outcome.reason.startswith("the simulation has been silent for")
-    assert ending.time == pytest.approx(0.25)
 
 
 def test_a_task_that_is_interrupted_is_told(node, ros):

@@ -65,3 +65,19 @@ def test_what_is_drawn_and_is_no_number_is_null_in_the_result():
     task = replace(TASK, scene="drop_box", variation=lambda draws: draws.drawn.update(far=math.inf))
     told = program.report({**program.PARAMETERS, "seed": 1}, task, Ending(Outcome(True), "end", 0.0))
     assert json.loads(json.dumps(told, allow_nan=False))["drawn"] == {"far": None}
+
+
+def test_a_result_on_standard_output_is_alone_there(monkeypatch, capfd):
+    """Whatever the task's own code prints."""
+
+    def find(name, settings):
+        print("from the task")
+        return TASK
+
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(take_domain()))
+    monkeypatch.setattr(program, "find_task", find)
+    words = ["-p", "task:=pancake_flip", "-p", 'json:="-"', "-p", "start_timeout:=0.1"]
+    assert program.run(["task_controller", "--ros-args", *words], Event()) == 1
+    printed = capfd.readouterr()
+    assert json.loads(printed.out)["succeeded"] is False
+    assert "from the task\n" in printed.err

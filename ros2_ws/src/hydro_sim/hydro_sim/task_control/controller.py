@@ -20,7 +20,15 @@ from hydro_sim.task_control.scene_check import SceneCheck
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.tasks.attempt import INTERRUPTED, Attempt, Ending, attempt, controller_of, refuse_wrong
+from hydro_sim_core.tasks.attempt import (
+    INTERRUPTED,
+    Attempt,
+    Ending,
+    Refused,
+    attempt,
+    controller_of,
+    refuse_wrong,
+)
 from hydro_sim_core.tasks.own_code import phase_of
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Outcome, Task
@@ -71,8 +79,7 @@ class TaskController:
         self._instants = Instants(self._simulated, simulator, task.bubbles)
         self._period = round(1e9 * task.period)
         self._attempt: Attempt | None = None
-        self._begun = 0  # simulated time of the first measurement, ns
-        self._measured = -math.inf  # and of the last
+        self._measured = -math.inf  # simulated time of the last measurement, ns
         self._newest: Stamp | None = None  # of joint states
         self._silent = 0.0  # s in which nothing was said though this program listened
         self._others = 0  # that publish commands too, at the last look
@@ -159,8 +166,6 @@ class TaskController:
             return  # nobody would hear the answer; a simulation that waits repeats what it has said
         if self._attempt is None and (self._is_led_by_another() or not self._check.passed()):
             return
-        if self._attempt is None:
-            self._begun = nanoseconds
         self._answer(measured, stamp)
         self._measured, self._silent = nanoseconds, 0.0
 
@@ -206,8 +211,14 @@ class TaskController:
         )
 
     def _give_up(self, reason: str) -> None:
-        took = 1e-9 * (self._measured - self._begun) if self._attempt is not None else 0.0
-        self.ending = Ending(Outcome(False, reason), phase_of(self._controller), took)
+        """End the attempt as a trial in one process is ended, with its course; or what has not begun."""
+        if self._attempt is None:
+            self.ending = Ending(Outcome(False, reason), phase_of(self._controller), 0.0)
+            return
+        try:
+            self._attempt.throw(Refused(reason))
+        except StopIteration as end:
+            self.ending = end.value
 
 
 def joint_commands(commands: dict[str, JointCommand], stamp: Stamp) -> JointState:
