@@ -36,3 +36,8 @@ def folder(name: str) -> Path:
     if checkout.is_dir() and (package.parent / "pyproject.toml").is_file():
         return checkout
     raise FileNotFoundError(f"{name}: is neither {installed} nor {checkout}; install hydro-sim-core again")
+
+
+def shipped_robots() -> dict[str, Path]:
+    """Path of every shipped robot and object by its name."""
+    return {path.name.partition(".")[0]: path for path in sorted(folder("urdf").glob("*.urdf.xacro"))}

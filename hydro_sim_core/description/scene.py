@@ -117,7 +117,10 @@ class ModelSpec(Section):
     """One robot or object, made from a description file."""
 
     name: Name = Field(description="Unique name in the scene.")
-    urdf: Name = Field(description="URDF or xacro file: relative to the scene file, or package://.")
+    urdf: Name = Field(
+        description="URDF or xacro file: relative to the scene file, package://, or the name of a shipped one, "
+        "such as kinova_gen3_7dof."
+    )
     package_dirs: tuple[Name, ...] = Field((), description="Folders to look for packages in.")
     xacro_args: dict[str, str | bool | int | float] = Field({}, description="Arguments of a xacro file.")
     srdf: Name | None = Field(

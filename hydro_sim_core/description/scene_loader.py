@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hydro_sim_core.assets import shipped_robots
 from hydro_sim_core.description.described_drives import described_joints, initial_positions
 from hydro_sim_core.description.described_grippers import all_grippers
 from hydro_sim_core.description.described_sensors import described_sensors
@@ -29,7 +30,7 @@ from hydro_sim_core.description.scene_shapes import shape_spec
 from hydro_sim_core.description.sensor_spec import SensorSpec
 from hydro_sim_core.description.spec import CollisionSpec, ContactLaw, JointSpec, PointSpec, RobotSpec
 from hydro_sim_core.description.urdf import load_robot, with_prefix
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, shortened
 
 logger = logging.getLogger(__name__)
 
@@ -179,7 +180,9 @@ class RobotFiles:
         """
         package_dirs = [self._source.parent / folder for folder in model.package_dirs]
         resolver = PackageResolver(self._source, package_dirs, confined=False)
-        urdf = resolver.resolve(model.urdf, f"{where}.urdf")
+        urdf = _shipped(model.urdf, self._source, f"{where}.urdf") or resolver.resolve(
+            model.urdf, f"{where}.urdf"
+        )
         srdf = None if model.srdf is None else resolver.resolve(model.srdf, f"{where}.srdf")
         # True and 1 are equal in Python, but different for xacro.
         arguments = repr(sorted(model.xacro_args.items()))
@@ -189,6 +192,21 @@ class RobotFiles:
                 urdf, package_dirs, model.xacro_args, srdf=srdf, repair=model.repair, ignore=model.ignore
             )
         return with_prefix(self._loaded[key], model.prefix) if model.prefix else self._loaded[key]
+
+
+def _shipped(name: str, source: Path, element: str) -> Path | None:
+    """File of a shipped robot or object by its name; None for a path, which has an ending or a folder.
+
+    Raises:
+        InputError: No shipped one has this name.
+    """
+    if "/" in name or Path(name).suffix:
+        return None
+    shipped = shipped_robots()
+    if name not in shipped:
+        problem = f"'{shortened(name)}' is neither a file, which ends in .urdf or .xacro, nor a shipped robot or object"
+        raise InputError(source, element, problem, did_you_mean(name, shipped))
+    return shipped[name]
 
 
 def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> CollisionSpec:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydro_sim_core.assets import folder
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import is_robot_file, xacro_arguments
@@ -24,11 +23,6 @@ logger = logging.getLogger(__name__)
 
 #: Room between the lowest point and the ground, m: an object falls through it, a robot's base stays clear of it.
 _DROP, _GAP = 0.02, 0.001
-
-
-def shipped_robots() -> dict[str, Path]:
-    """Path of every shipped robot and object by its name."""
-    return {path.name.partition(".")[0]: path for path in sorted(folder("urdf").glob("*.urdf.xacro"))}
 
 
 def shipped_scene(name: str) -> Path:

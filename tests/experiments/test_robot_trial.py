@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from hydro_sim_core.assets import shipped_robots
 from hydro_sim_core.experiments.robot_trial import try_robot
 from hydro_sim_core.simulation.loading import load_urdf
-from hydro_sim_core.simulation.scenes import RobotOptions, open_world, shipped_robots
+from hydro_sim_core.simulation.scenes import RobotOptions, open_world
 from support.simulation.linkage_gripper import gripper_urdf
 
 

@@ -19,9 +19,10 @@ from hydro_sim.simulation_control.catalogue import robot_file, spawnables, world
 from hydro_sim.simulation_control.control import SimulationControl, SimulationState
 from hydro_sim.simulation_control.refusals import Reason, Refused
 from hydro_sim.simulation_control.spawning import SpawnRequest
+from hydro_sim_core.assets import shipped_robots
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.scene_urdf import scene_urdf
-from hydro_sim_core.simulation.scenes import shipped_robots, shipped_scene
+from hydro_sim_core.simulation.scenes import shipped_scene
 from support.ros.simulation_bench import Simulation
 from support.ros.spawned_models import BALL, WHEEL
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.assets import shipped_robots
 from hydro_sim_core.simulation import JointCommand
 from hydro_sim_core.simulation.loading import find_scene, load_urdf
-from hydro_sim_core.simulation.scenes import open_world, shipped_robots
+from hydro_sim_core.simulation.scenes import open_world
 
 ARM = shipped_robots()["kinova_gen3_7dof"]
 START = {"joint_2": 0.5, "joint_4": 1.2}
