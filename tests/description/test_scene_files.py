@@ -496,5 +496,7 @@ def test_a_scene_anywhere_may_name_what_is_shipped(tmp_path):
     (robot,) = load_scene(path).robots
     assert Path(robot.source).name == "plate.urdf.xacro"
     path.write_text(text % "plte")
-    with pytest.raises(InputError, match=r"models\.0\.urdf: 'plte' is neither a file, .*; did you mean 'plate'\?"):
+    with pytest.raises(
+        InputError, match=r"models\.0\.urdf: 'plte' is neither a file, .*; did you mean 'plate'\?"
+    ):
         load_scene(path)
