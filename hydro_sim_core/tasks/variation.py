@@ -112,13 +112,12 @@ def _found(scene: LoadedScene, model: str, link: str, name: str) -> tuple[str, f
         return f"models.{model}.proximity.{name}", float(of_all)
     defaults = scene.spec.contact.defaults
     values = {getattr(defaults.complete(one.proximity), name, None) for one in links[link].collisions}
-    if len(values) != 1 or None in values:
-        told = ", ".join(sorted(map(str, values))) or "no geometry"
-        problem = f"'{link}' has {told} for {name}, which is to be drawn around one number"
-        raise InputError(
-            scene.spec.name, f"models.{model}.links.{link}", problem, "give its geometries one number"
-        )
-    return f"models.{model}.links.{link}.{name}", float(values.pop())
+    value = values.pop() if len(values) == 1 else None
+    if value is None:
+        problem = f"the geometries of '{link}' have no {name} that they share"
+        mend = "draw one that they share, or give them the same"
+        raise InputError(scene.spec.name, f"models.{model}.links.{link}", problem, mend)
+    return f"models.{model}.links.{link}.{name}", float(value)
 
 
 def _missing(scene: LoadedScene, kind: str, name: str, known: Iterable[str]) -> InputError:

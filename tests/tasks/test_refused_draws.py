@@ -98,7 +98,7 @@ def drawn(values):
         ),
         (
             lambda draws: draws.properties("friction", "mu_dinamic", [("box", "box")], 0.2),
-            "models.box.links.box: 'box' has None for mu_dinamic, which is to be drawn around one number",
+            "models.box.links.box: the geometries of 'box' have no mu_dinamic that they share; draw one",
         ),
     ],
 )
