@@ -1,6 +1,7 @@
 """Deadlines at 1 kHz with a busy Python thread beside: the compiled loop, steps by Python, a loop in C, and cyclictest.
 
-All take turns on one core with the same priority, as the machine that they share changes from minute to minute.
+All take turns on one core with the same priority, as the machine that they share changes from minute to minute. The
+thread is beside all of them: where both processors of a virtual machine have something to do, it is interrupted more.
 """
 
 from __future__ import annotations
@@ -73,6 +74,13 @@ class PythonLoad(threading.Thread):
             sum(i * i for i in range(20_000))
             time.sleep(0.004)
 
+    def __enter__(self) -> None:
+        self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.over = True
+        self.join()
+
 
 def stepped(steps: int, cpu: int, priority: int, *, by_python: bool) -> dict[str, float]:
     """Run the scene for some steps; its misses, lateness and step time."""
@@ -81,14 +89,11 @@ def stepped(steps: int, cpu: int, priority: int, *, by_python: bool) -> dict[str
     )
     if by_python:
         runner.add_command_source(lambda world: None)
-    load = PythonLoad()
-    load.start()
-    runner.start()
-    while runner.report().steps < steps:
-        time.sleep(0.1)
-    runner.stop()
-    load.over = True
-    load.join()
+    with PythonLoad():
+        runner.start()
+        while runner.report().steps < steps:
+            time.sleep(0.1)
+        runner.stop()
     report, pace = runner.report(), runner.pace
     # Where Python takes the steps, only the distance from one begin to the next is recorded.
     lateness = {} if by_python else {"lateness_p99": pace.lateness.distribution().p99}
@@ -108,9 +113,10 @@ def refuse(sentences: list[str]) -> None:
 
 
 def with_priority(command: list[str], cpu: int, priority: int) -> str:
-    """Output of a command on the core with the priority."""
+    """Output of a command on the core with the priority, beside the same Python thread as the steps."""
     prefix = ["taskset", "-c", str(cpu), *(["chrt", "-f", str(priority)] if priority else [])]
-    return subprocess.run([*prefix, *command], check=True, capture_output=True, text=True).stdout
+    with PythonLoad():
+        return subprocess.run([*prefix, *command], check=True, capture_output=True, text=True).stdout
 
 
 def bare(program: Path, steps: int, work: float, cpu: int, priority: int) -> dict[str, float]:
@@ -135,9 +141,11 @@ def cyclictest(steps: int, cpu: int, priority: int) -> dict[str, float]:
         f"-l{steps}",
         "-h100000",
     ]
+    with PythonLoad():
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     counts = [
         (int(parts[0]), int(parts[1]))
-        for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        for line in told.splitlines()
         if len(parts := line.split()) == 2 and parts[0].isdigit()
     ]
     below = np.cumsum([count for _, count in counts])
