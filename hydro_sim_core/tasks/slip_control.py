@@ -60,6 +60,8 @@ FASTEST, HASTEN, BRAKE, SHARE = 0.8, 3.0, 1.5, 8.0
 PER_RATE, PER_ANGLE = 5.0, 14.0
 #: How far above the set pitch the grip is tightened, rad: so much it still turns.
 AHEAD = 0.03
+#: How far above it is aimed at, rad: the spatula can only sink, and creeps on by 1 mrad/s while it is held.
+ABOVE = 0.006
 #: Time that a force takes to have an effect, s.
 LAG = 0.025
 #: How fast it is tightened for an angle that is left, N/s per rad, and to at least what share of the force of the slip.
@@ -167,8 +169,8 @@ class SlipControl:
 
     @property
     def _left(self) -> float:
-        """How far the pitch will be above the set one when a change of the force has an effect, rad."""
-        return self._feedback.pitch + LAG * self._feedback.rate - self._set
+        """How far the pitch will be above what is aimed at when a change of the force has an effect, rad."""
+        return self._feedback.pitch + LAG * self._feedback.rate - self._set - ABOVE
 
     @property
     def _force(self) -> float:
