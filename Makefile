@@ -80,12 +80,13 @@ test-full:
 test-costs:
 	$(MAKE) test-computing TURNS=--measure-costs
 
-# Checked kernels have a cache of their own.
+# Checked kernels have a cache of their own, and no vector instructions.
 test-indices: export HYDRO_SIM_CHECK_INDICES := 1
 test-indices: export HYDRO_SIM_CACHE_DIR := $(abspath build/checked)
 test-indices: export OMP_NUM_THREADS ?= 1
 test-indices: $(VENV)/.test-ready
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) --numprocesses auto --dist loadfile $(TURNS) \
+		--deselect tests/contact/test_lanes.py::test_lanes_are_vector_instructions \
 		$(addprefix tests/,contact contact_models dynamics geometry simulation solvers)
 
 hostile: $(VENV)/.test-ready
