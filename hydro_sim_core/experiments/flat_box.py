@@ -14,6 +14,7 @@ import numpy as np
 
 from hydro_sim_core.description.scene_builder import SceneBuilder
 from hydro_sim_core.simulation import World
+from hydro_sim_core.simulation.assembly.step_margin import StepMargin
 
 GRAVITY = 9.81
 SIZE = (0.2, 0.15, 0.08)
@@ -50,6 +51,10 @@ class FlatBox:
         second_moment = SIZE[0] * SIZE[1] ** 3 / 12.0
         return self.bedding * second_moment - MASS * GRAVITY * 0.5 * SIZE[2]
 
+    def default_margin(self, time_step: float) -> float:
+        """Margin of the box in a scene that names none, m."""
+        return StepMargin(time_step)(0.5 * np.array([SIZE, SIZE]) * [[-1.0], [1.0]], self.modulus)
+
     @property
     def tilt(self) -> float:
         """Tilt at rest towards the side with the centre of mass, rad.
@@ -82,7 +87,8 @@ class FlatBox:
             time_step: Time step, s.
             height: Of the underside above the ground, m; by default as deep as it rests.
             tilt: About the long axis, rad.
-            contact: More of the section ``contact``.
+            contact: More of the section ``contact``; with ``margin=None`` the box has the margin of a scene that names
+                none.
         """
         defaults = {"modulus": self.modulus, "margin": 0.0, "friction": 0.0, **contact}
         scene = SceneBuilder("flat box", time_step=time_step, contact=defaults, solver=solver)

@@ -8,6 +8,8 @@ Without these the first landing ended in an error. Boxes of two moduli on each o
 What a landing loses depends on where in an integration step it is met. Of 18 heights from 18 to 22 mm above rigid
 ground, ten bounces each, the middle one loses 3e-7 and the worst 8e-7. With the usual estimate of the error alone, also
 that of SciPy's Radau, they lose 4e-6 and 1e-4: it is blind to a force that sets in at 0.433 of a step.
+
+A margin, here that of a scene that names none, 0.1 mm, costs no energy and next to no time.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ BOUNDS = {
     "flat on rigid ground": 1.1e-06,
     "turned by 1e-9 rad": 6e-07,
     "turned by 1 degree": 1.3e-06,
+    "flat on rigid ground, default margin": 1.1e-06,
     "flat on a soft box": 2.7e-07,
     "on a soft box, turned by 3 degrees": 3e-08,
 }
@@ -45,8 +48,12 @@ LANDINGS = {
     "turned by 1e-9 rad": (1e-9, 0.0),
     "turned by 1 degree": (0.0175, 0.0),
 }
+#: The same with the margin of a scene that names none.
+WITH_MARGIN = {"flat on rigid ground, default margin": (0.0, 0.0)}
 #: The same on a compliant box, turned about the vertical as well.
 ON_A_BOX = {"flat on a soft box": (0.0, 0.0), "on a soft box, turned by 3 degrees": (0.05, 0.025)}
+ALL = (*LANDINGS, *WITH_MARGIN, *ON_A_BOX)
+COLOURS = "#1f5fa8", "#c44e24", "#3b8f5a", "#8a8a8a", "#e39a3b", "#7a4fa8"
 
 
 def run(bounces: int = BOUNCES) -> ExperimentReport:
@@ -56,6 +63,7 @@ def run(bounces: int = BOUNCES) -> ExperimentReport:
         bounces: Number of bounces.
     """
     worlds = {name: _on_ground(turns) for name, turns in LANDINGS.items()}
+    worlds |= {name: _on_ground(turns, None) for name, turns in WITH_MARGIN.items()}
     worlds |= {name: _on_box(turns) for name, turns in ON_A_BOX.items()}
     comparisons: list[Comparison] = []
     series: dict[str, list[float]] = {}
@@ -81,8 +89,9 @@ def _solver() -> dict[str, object]:
     return {"integrator": "continuous", "accuracy": ACCURACY}
 
 
-def _on_ground(turns: tuple[float, float]) -> World:
-    return FlatBox(MODULUS).world(_solver(), TIME_STEP, height=DROP, tilt=turns[0], dissipation=0.0)
+def _on_ground(turns: tuple[float, float], margin: float | None = 0.0) -> World:
+    box, start = FlatBox(MODULUS), {"height": DROP, "tilt": turns[0]}
+    return box.world(_solver(), TIME_STEP, dissipation=0.0, margin=margin, **start)
 
 
 def _on_box(turns: tuple[float, float]) -> World:
@@ -122,9 +131,7 @@ def plot(report: ExperimentReport, path: Path) -> None:
         parts.plot(time, sum(series[name] for name in PARTS), "k--", lw=1.0, label="sum")
         parts.set_ylabel("energy [J]")
         parts.set_title("flat on rigid ground", fontsize="medium")
-        for name, colour in zip(
-            (*LANDINGS, *ON_A_BOX), ("#1f5fa8", "#c44e24", "#3b8f5a", "#e39a3b", "#7a4fa8"), strict=True
-        ):
+        for name, colour in zip(ALL, COLOURS, strict=True):
             change = np.maximum(series[f"change, {name}"], 1e-12)
             changes.semilogy(series[f"time, {name}"], change, color=colour, lw=1.0, label=name)
         changes.axhline(max(BOUNDS.values()), color="k", ls=":", lw=1.0, label="largest bound")

@@ -118,7 +118,7 @@ def _hollow(modulus: float | None) -> Geometry:
 
 
 @cache
-def _geometries() -> dict[str, tuple[Geometry, Geometry]]:
+def geometries() -> dict[str, tuple[Geometry, Geometry]]:
     """Geometries A and B of every kind, the rigid one first and a half space last."""
     box = geometry.box(0.1, 0.14, 0.12, modulus=2.0 * MODULUS)
     sphere = geometry.sphere(0.08, resolution=0.06, modulus=MODULUS)
@@ -173,7 +173,7 @@ def run(kinds: Sequence[str] = tuple(KINDS), poses: int = POSES) -> ExperimentRe
         kinds: Of those of ``KINDS``.
         poses: Number of poses of each.
     """
-    found = {name: [*islice(_deviations(*_geometries()[name]), poses)] for name in kinds}
+    found = {name: [*islice(_deviations(*geometries()[name]), poses)] for name in kinds}
     whole, dropped = (
         {name: [d for d in every if bool(d.dropped) == is_dropped] for name, every in found.items()}
         for is_dropped in (False, True)
@@ -222,13 +222,13 @@ def _row(name: str, deviations: Sequence[Deviation], quantity: str, bound: float
 
 def _deviations(a: Geometry, b: Geometry) -> Iterator[Deviation]:
     """Deviations in one random pose after another."""
-    for X_WA, X_WB in _random_poses(a, b):
+    for X_WA, X_WB in random_poses(a, b):
         every = compute_patch(a, X_WA, b, X_WB)
         load = float(every.face_forces.sum())
         if load < LEAST_LOAD:
             continue
         patch = compute_patch(a, X_WA, b, X_WB, every_polygon=False)
-        slopes = np.array([-_slopes(a, X_WA, b, X_WB, move) for move in (_shifted, _turned)])
+        slopes = np.array([-_slopes(a, X_WA, b, X_WB, move) for move in (shifted, turned)])
         # Polygons without area come and go with round-off, so numbers of them are those that press.
         dropped = np.count_nonzero(every.pressing) - np.count_nonzero(patch.pressing)
         size = load * np.array([1.0, ARM])
@@ -287,17 +287,17 @@ def _slopes(
     ) / (12.0 * STEP)
 
 
-def _shifted(X_WB: Array, shift: Array) -> Array:
+def shifted(X_WB: Array, shift: Array) -> Array:
     """The pose moved by ``shift`` (3,), m."""
     return _pose(X_WB[:3, :3], X_WB[:3, 3] + shift)
 
 
-def _turned(X_WB: Array, turn: Array) -> Array:
+def turned(X_WB: Array, turn: Array) -> Array:
     """The pose turned about its origin by the small rotation vector ``turn`` (3,), rad, in the axes of the world."""
     return _pose(matrix_of(np.append(0.5 * turn, 1.0)) @ X_WB[:3, :3], X_WB[:3, 3])
 
 
-def _random_poses(a: Geometry, b: Geometry) -> Iterator[tuple[Array, Array]]:
+def random_poses(a: Geometry, b: Geometry) -> Iterator[tuple[Array, Array]]:
     """Poses of A and B, from a graze to ``NEAREST``."""
     rng = np.random.default_rng(SEED)
     while True:

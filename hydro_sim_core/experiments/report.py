@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
+#: Share from which on it is told in per cent; a smaller one as a power of ten, to be compared with 1e-6, say.
+_PER_CENT_FROM = 1e-4
 #: Fields of a row that are left out of its plain data where they say nothing.
 _OPTIONAL = ("peers", "least", "paper")
 
@@ -73,19 +75,26 @@ class Comparison:
     @property
     def deviation_text(self) -> str:
         """The deviation as text for a table."""
-        return f"{self.deviation:+.3g}" if self.kind == "absolute" else f"{self.deviation:+.3%}"
+        if self.kind == "absolute":
+            return f"{self.deviation:+.3g}"
+        is_small = 0.0 < abs(self.deviation) < _PER_CENT_FROM
+        return f"{self.deviation:+.2e}" if is_small else f"{self.deviation:+.3%}"
 
     @property
     def bound_text(self) -> str:
         """The bound as text for a table."""
-        bound = f"{self.bound:g}" if self.kind == "absolute" else f"{100.0 * self.bound:.3g}%"
+        bound = self._text_of_bound(self.bound)
         if self.least > 0.0 and self.paper is None:
-            least = f"{self.least:g}" if self.kind == "absolute" else f"{100.0 * self.least:.3g}%"
-            return f"{least} to {bound}"
+            return f"{self._text_of_bound(self.least)} to {bound}"
         side = {"at_most": "at most", "at_least": "at least"}.get(self.kind)
         if side is None:
             return bound
         return f"{side}, within {bound}" if self.bound else side
+
+    def _text_of_bound(self, bound: float) -> str:
+        if self.kind == "absolute" or 0.0 < bound < _PER_CENT_FROM:
+            return f"{bound:g}"
+        return f"{100.0 * bound:.3g}%"
 
 
 @dataclass(frozen=True)

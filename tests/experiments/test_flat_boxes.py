@@ -18,10 +18,12 @@ def test_the_quick_form_agrees(name, tmp_path):
 def test_faces_at_their_centroids_are_noticed(monkeypatch):
     """A third of the moment that resists a tilt is lost; with an edge lifted the tilt is wrong, too."""
     rest = off_centre_box._rest
-    monkeypatch.setattr(off_centre_box, "_rest", lambda box, **solver: rest(box, parity="drake"))
+    monkeypatch.setattr(
+        off_centre_box, "_rest", lambda box, margin=0.0, **solver: rest(box, margin, parity="drake")
+    )
     report = off_centre_box.run((1e6,))
     tilts = [c for c in report.comparisons if "tilt, " in c.quantity and "mm off" in c.quantity]
-    assert len(tilts) == 5
+    assert len(tilts) == 7
     assert all(c.measured > 1.4 * c.reference for c in tilts)
     assert not any(c.agrees for c in tilts)
 
@@ -33,6 +35,20 @@ def test_another_period_is_noticed(monkeypatch):
     assert [c.quantity for c in report.comparisons if not c.agrees] == [
         "reproduced: period of bouncing, 1e+07 Pa"
     ]
+
+
+def test_boxes_without_a_named_margin_have_that_of_the_rule():
+    """Half of it above the ground they are seen, and without one they are not; in a step they fall by 10 um."""
+    margin = FlatBox(1e6).default_margin(1e-3)
+    assert margin == pytest.approx(1e-4, rel=1e-12)
+    for height, named, is_seen in (
+        (0.5 * margin, None, True),
+        (1.5 * margin, None, False),
+        (0.5 * margin, 0.0, False),
+    ):
+        world = FlatBox(1e6).world({}, 1e-3, height=height, margin=named)
+        world.step()
+        assert any(patch.num_faces for patch in world.contacts) == is_seen
 
 
 def test_the_closed_form_by_hand():

@@ -15,6 +15,7 @@ from hydro_sim_core.experiments.page import Record, page, read_records
 
 GOOD = Comparison("force |F|", "N", 2.0, 2.002, 0.01, "relative")
 WRONG = Comparison("depth", "mm", 1.0, 1.5, 0.1, "absolute")
+SMALL = Comparison("tilt", "rad", 2e-8, 2e-8 * (1.0 + 3.4e-7), 4e-7, "relative")
 ONE_SIDED = Comparison("lift", "", 1e-3, 1e-5, 0.0, "at_most")
 
 
@@ -68,6 +69,16 @@ def test_the_page_holds_every_number_and_what_disagrees(two_experiments):
     assert "| [second](#second) | Summary of second. | about 17 s | 1 | **no** |" in text
     assert "hydro-sim validate second" in text
     assert "2026-01-02, about 17 s on a processor, 2 cores; numpy 2.0." in text
+
+
+def test_small_shares_are_told_in_powers_of_ten(two_experiments):
+    """Not as 0.000 %, which cannot be compared with a bound of 1e-6."""
+    text = page([record("first", SMALL), record("second", GOOD)], "pictures")
+    assert "| tilt | rad | 2e-08 | 2e-08 | +3.40e-07 | 4e-07 | yes |" in text
+    assert replace(SMALL, measured=SMALL.reference).deviation_text == "+0.000%"
+    assert replace(SMALL, measured=SMALL.reference * (1.0 - 9e-5)).deviation_text == "-9.00e-05"
+    assert replace(SMALL, measured=SMALL.reference * 1.0002, bound=2e-4, least=5e-5).deviation_text == "+0.020%"
+    assert replace(SMALL, bound=2e-4, least=5e-5).bound_text == "5e-05 to 0.02%"
 
 
 @pytest.mark.parametrize(

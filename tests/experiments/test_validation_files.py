@@ -14,7 +14,7 @@ import pytest
 from matplotlib import __version__ as matplotlib_version
 from matplotlib.image import imread
 
-from hydro_sim_core.experiments import EXPERIMENTS, Comparison, ExperimentReport
+from hydro_sim_core.experiments import EXPERIMENTS, Comparison, ExperimentReport, sliding_disk
 from hydro_sim_core.experiments.page import Record, page, read_records
 from support.experiments.curves import rows_of_curves
 
@@ -74,7 +74,9 @@ def differing_rows(section: str, report: ExperimentReport) -> set[str]:
     differing = set()
     for cells, c in zip(rows, report.comparisons, strict=True):
         _, unit, reference, measured, deviation, _, agrees, *peers = cells
-        scale = 1.0 if c.kind == "absolute" else 100.0 / abs(c.reference)
+        scale = 1.0 if c.kind == "absolute" else 1.0 / abs(c.reference)
+        if deviation.endswith("%"):
+            scale *= 100.0
         same = (
             unit == c.unit
             and is_rounded(reference, c.reference)
@@ -145,6 +147,40 @@ def test_a_row_that_comes_to_agree_with_its_paper_is_stale(records):
         paper = c.reference if c.paper is None else c.paper
         stale = replace(c, measured=paper)
         assert (stale.verdict, stale.agrees) == ("no longer differs", False), c.quantity
+
+
+#: Experiments of forces and moments of patches, and of what a margin does.
+JUDGED = ("off_centre_box", "patch_moments", "rocking", "flat_landing", "sliding_disk", "margin_boxes")
+#: Largest bound, as a multiple of the deviation.
+LOOSEST = 3.0
+
+
+def loose_rows(report: ExperimentReport) -> set[str]:
+    """Quantities with bounds that say little: looser than ``LOOSEST``, or such that nothing measured would pass.
+
+    A row may say that its bound is what its paper rounds to.
+    """
+    loose = set()
+    for c in report.comparisons:
+        if c.kind not in ("absolute", "relative") or c.quantity.endswith(sliding_disk.ROUNDED):
+            continue
+        nothing_passes = c.reference != 0.0 and replace(c, measured=0.0).agrees
+        if c.bound > LOOSEST * abs(c.deviation) or nothing_passes:
+            loose.add(c.quantity)
+    return loose
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_bounds_are_two_sided_and_no_looser_than_three_times_the_deviation(name, records):
+    assert loose_rows(records[name].report) == set()
+
+
+def test_a_loose_bound_is_seen():
+    tight = Comparison("tight", "", 2.0, 2.1, 0.25, "absolute")
+    rounded = Comparison(f"ratio, {sliding_disk.ROUNDED}", "", 0.653, 0.653002, 5e-4, "absolute")
+    loose = replace(tight, quantity="loose", bound=0.31)
+    blind = Comparison("differs: blind", "", 0.35, 0.004, 0.36, "absolute", least=0.2)
+    assert loose_rows(ExperimentReport("", "", (tight, rounded, loose, blind))) == {"loose", "differs: blind"}
 
 
 # --- the curves

@@ -150,7 +150,7 @@ def _rocking(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
 
 
 def _flat_landing(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
-    for name in (*flat_landing.LANDINGS, *flat_landing.ON_A_BOX):
+    for name in flat_landing.ALL:
         yield Row(f"reproduced: energy lost or gained, {name}", curves[f"change, {name}"][-1])
 
 
