@@ -82,7 +82,9 @@ def main() -> None:
         cells = [f"{median:.2g} / {most:.2g}" for median, most in row["errors"].values()]
         print(f"| {row['scene']}, {1e3 * row['time_step']:g} |", " | ".join(cells), "|")
     compared = single_steps()
-    print("single steps with parity: {equal} of {states} are Drake's, all to {farthest:.1e}".format(**compared))
+    print(
+        "single steps with parity: {equal} of {states} are Drake's, all to {farthest:.1e}".format(**compared)
+    )
     write(out, {"starts": STARTS, "parts": PARTS, "rows": rows, "single_steps": compared})
 
 

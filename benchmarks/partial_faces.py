@@ -1,9 +1,9 @@
 """What a step loses because a face presses at points, and not with what is left of its pressure at the step's end.
 
-A box of 2.4 kg, of 1 to 100 MPa, lands, rocks and is lifted on rigid ground, in a plane, in steps of 1 ms without dissipation
-and friction. Its faces press at three points, those in the margin and those with pressure of both signs at one. At each
-point pressure ends at zero; the exact integral ends it along a line within the face. That integral is known for a flat
-underside, as a function of the velocities after the step. Two comparisons:
+A box of 2.4 kg, of 1 to 100 MPa, lands, rocks and is lifted on rigid ground, in a plane, in steps of 1 ms without
+dissipation and friction. Its faces press at three points, those in the margin and those with pressure of both signs at
+one. At each point pressure ends at zero; the exact integral ends it along a line within the face. That integral is
+known for a flat underside, as a function of the velocities after the step. Two comparisons:
 
 - the impulse of every step, from the change of momentum, beside the exact one for the same velocities. Steps that are
   taken in pieces are left out: their velocities are not those at which the impulse was found;
@@ -62,8 +62,9 @@ STARTS = {
 def exact_impulse(bedding: float, z: float, tilt: float, speed: float, rate: float) -> Array:
     """Impulse (N s) and its moment about the centre of mass (N m s) of a step that ends with these velocities.
 
-    Positions and velocities are of the centre of mass, and of the tilt about the long axis. The pressure at a place y across the underside is linear: that at the beginning of the step, less what parts the
-    bodies within it. Where it is below zero nothing presses.
+    Positions and velocities are of the centre of mass, and of the tilt about the long axis. The pressure at a place y
+    across the underside is linear: that at the beginning of the step, less what parts the bodies within it. Where it is
+    below zero nothing presses.
     """
     sine, cosine = math.sin(tilt), math.cos(tilt)
     # Heights of the underside above the ground and their rates: those of y = 0 and slopes over y.
@@ -101,7 +102,8 @@ def exact_motion(box: FlatBox, q: Array, v: Array) -> tuple[Array, Array]:
 def _slope(box: FlatBox, q: Array, v: Array) -> Array:
     """Slope (2, 2) of the exact impulse over the velocities."""
     ahead, behind = (
-        np.array([exact_impulse(box.bedding, *q, *(v + d)) for d in step * np.eye(2)]) for step in (1e-7, -1e-7)
+        np.array([exact_impulse(box.bedding, *q, *(v + d)) for d in step * np.eye(2)])
+        for step in (1e-7, -1e-7)
     )
     return np.asarray((ahead - behind).T / 2e-7)
 
@@ -158,7 +160,9 @@ def main() -> None:
     rows = [
         row(name, FlatBox(modulus), margin) for modulus in MODULI for name in STARTS for margin in (0.0, None)
     ]
-    title = "exact impulse of a step less that given, over the largest of the motion; edges off the exact motion"
+    title = (
+        "exact impulse of a step less that given, over the largest of the motion; edges off the exact motion"
+    )
     table = Table(title=title)
     headings = ("motion", "Pa", "margin, mm", "in pieces", "missing", "excess", "moment", "in all", "off, um")
     for heading in headings:

@@ -198,6 +198,7 @@ class Stack:
         x, y, z = self.size
         return self.time_step * math.sqrt(self.modulus * x * y / (min(x, y, z) / 2.0) / self.mass)
 
+
 @dataclass(frozen=True)
 class Rattle:
     """Measured motion of a stack.

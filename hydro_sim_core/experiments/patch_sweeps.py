@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -130,7 +130,7 @@ def _changes(path: list[Measured], share: float) -> Array:
     Of force and moment the larger one counts, and of both ends what allows more.
     """
     ratios = []
-    for before, after in zip(path[:-1], path[1:], strict=True):
+    for before, after in pairwise(path):
         load, stiffness, arm = np.maximum(before[2:], after[2:])
         turn = share * TURN
         moves = turn * (arm + ARM)

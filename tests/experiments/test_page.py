@@ -77,7 +77,9 @@ def test_small_shares_are_told_in_powers_of_ten(two_experiments):
     assert "| tilt | rad | 2e-08 | 2e-08 | +3.40e-07 | 4e-07 | yes |" in text
     assert replace(SMALL, measured=SMALL.reference).deviation_text == "+0.000%"
     assert replace(SMALL, measured=SMALL.reference * (1.0 - 9e-5)).deviation_text == "-9.00e-05"
-    assert replace(SMALL, measured=SMALL.reference * 1.0002, bound=2e-4, least=5e-5).deviation_text == "+0.020%"
+    assert (
+        replace(SMALL, measured=SMALL.reference * 1.0002, bound=2e-4, least=5e-5).deviation_text == "+0.020%"
+    )
     assert replace(SMALL, bound=2e-4, least=5e-5).bound_text == "5e-05 to 0.02%"
 
 

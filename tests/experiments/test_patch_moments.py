@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
 from hydro_sim_core.contact import patch
 from hydro_sim_core.experiments import patch_moments
 from support.experiments.quick_forms import assert_quick_form_agrees
+
+#: Poses of a ball in a cylinder.
+BALLS = 8
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +33,16 @@ def test_what_a_wrench_lacks_is_what_was_dropped(report):
         assert np.all(force[dropped == 0] < 1e-9)
         found += np.count_nonzero(force > 1e-3), np.count_nonzero(in_step > 2.0 * force + 1e-3)
     assert np.all(found)
+
+
+def test_a_ball_in_a_cylinder_has_all_of_its_moment():
+    """Of a pair that is none of the twelve: Drake's faces lacked 3.5 % of the moment, 40 mm deep."""
+    ball, _ = patch_moments.geometries()["sphere on box"]
+    cylinder, _ = patch_moments.geometries()["cylinder on box"]
+    found = [*islice(patch_moments._deviations(ball, cylinder), BALLS)]
+    assert max(deviation.of_all for deviation in found) < 1e-9
+    assert max(deviation.moment for deviation in found) > 0.01
+    assert all(deviation.dropped > 0 for deviation in found if deviation.moment > 1e-3)
 
 
 def test_faces_at_their_centroids_are_noticed(monkeypatch):

@@ -29,7 +29,6 @@ ROOT = Path(__file__).parents[2]
 
 
 @cache
-
 def compare(
     scene: str, law: str, time_step: float, **solver: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
