@@ -1,6 +1,6 @@
 """Ten thousand fine steps of bodies through each other: how much wrenches change, over what stiffness allows.
 
-A thousand sweeps of twelve kinds of pairs, each from a random pose; the body goes on in ten steps of 0.75 mrad and
+Five hundred sweeps of twelve kinds of pairs, each from a random pose; the body goes on in ten steps of 0.75 mrad and
 75 um, and the step that changes most is cut in ten (``hydro_sim_core/experiments/patch_sweeps.py``): a ratio that grows
 from step to part is of a jump. With all polygons, as ``compute_patch`` has them, and, in a tenth of the sweeps, with
 Drake's.
@@ -20,7 +20,7 @@ from hydro_sim_core.experiments.patch_moments import KINDS
 from hydro_sim_core.experiments.patch_sweeps import PARTS, STEPS, TURN, sweeps
 
 #: Sweeps of all kinds together, and of how many one is repeated with Drake's polygons.
-SWEEPS, DRAKES = 1000, 10
+SWEEPS, DRAKES = 500, 10
 #: Largest changes of steps and parts, and the largest ratio of both in a sweep.
 COLUMNS = "steps", "parts", "growth"
 
