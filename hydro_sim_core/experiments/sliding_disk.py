@@ -77,7 +77,7 @@ STARTS = {
     0.653: (3e-4, 1.2e-4),
     1.0: (5e-5, 1.9e-4),
     3.0: (3e-4, 7e-3),
-    10.0: (7e-5, 1.0),
+    10.0: (7e-5, 0.9),
 }
 #: Starts from which the coin is still on its way, five of the paper's steps before its rest, and bounds on the ratio
 #: there beside that in continuous time, relative.
