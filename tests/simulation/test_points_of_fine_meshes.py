@@ -31,11 +31,12 @@ def floor(path: Path, count: int, cell: float) -> Path:
     return path
 
 
+@pytest.mark.parametrize("margin", [0.0, None], ids=["no margin", "default margin"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("count", [4, 20])
-def test_a_box_on_a_floor_of_cells_tilts_as_on_an_elastic_foundation(tmp_path, count, place):
+def test_a_box_on_a_floor_of_cells_tilts_as_on_an_elastic_foundation(tmp_path, count, place, margin):
     """In cells larger than itself; of more than 64 triangles by 1.35 times as far."""
-    scene = hs.SceneBuilder("floor", time_step=1e-3, contact={"friction": 0.5, "margin": 0.0})
+    scene = hs.SceneBuilder("floor", time_step=1e-3, contact={"friction": 0.5, "margin": margin})
     scene.add_static(
         "floor", "mesh", path=str(floor(tmp_path / "floor.obj", count, 0.25)), compliance="rigid"
     )
