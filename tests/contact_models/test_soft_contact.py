@@ -242,10 +242,17 @@ def test_any_array_library_will_do():
     np.testing.assert_allclose(np.asarray(wrench), expected, rtol=1e-12)
 
 
+POSITIVE = ("stiffness", "dissipation_velocity", "stiction_velocity", "epsilon1", "epsilon2", "epsilon3")
+
+
 @pytest.mark.parametrize(
-    "name", ["stiffness", "dissipation_velocity", "stiction_velocity", "epsilon1", "mu", "damping_blend"]
+    ("name", "value"),
+    [
+        *itertools.product((*POSITIVE, "mu", "damping_blend"), (-1.0, np.nan, np.inf)),
+        *itertools.product(POSITIVE, (0.0,)),
+        ("damping_blend", 1.0),
+    ],
 )
-@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
 def test_bad_parameters_are_named(name, value):
     with pytest.raises(InputError) as error:
         replace(MODEL, **{name: value})

@@ -10,6 +10,7 @@ from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.soft_distance import (
     OrientedCloud,
     anisotropic_gaussians,
+    cloud_of_geometry,
     general_distance,
     separation,
     soft_distance,
@@ -17,6 +18,7 @@ from hydro_sim_core.contact.soft_distance import (
 )
 from hydro_sim_core.contact.soft_distance import cloud as cloud_module
 from support.contact_models.clouds import plane_cloud, sphere_cloud
+from support.contact_models.memory import peak_memory
 from support.contact_models.rigid_poses import pose, poses
 
 RADIUS = 0.1
@@ -67,7 +69,11 @@ def test_a_hot_surface_is_an_ellipsoid():
     cloud = OrientedCloud.from_geometry(geometry.box(0.2, 0.1, 0.06), 0.03)
     spread = np.diag(cloud.points.T @ cloud.normals) / len(cloud.points)
     semi_axes = np.sqrt(0.5 * epsilon1 * spread.sum() / spread)
+    # Its faces have cells of unlike sizes; where all are alike, the ellipsoid is a sphere.
     assert semi_axes.max() > 1.2 * semi_axes.min()
+    even = cloud_of_geometry(geometry.box(0.2, 0.1, 0.06), 400)
+    of_axes = np.diag(even.points.T @ even.normals)
+    assert of_axes.max() < 1.02 * of_axes.min()
     for direction in sphere_cloud(1.0, 30).points:
         on_ellipsoid = semi_axes * direction
         inside, outside = soft_distance(cloud, np.outer([0.999, 1.001], on_ellipsoid), epsilon1)
@@ -128,8 +134,10 @@ def test_general_kernel_divides_work_into_blocks(monkeypatch):
     cloud, points = sphere_cloud(RADIUS, 60), sphere_cloud(0.13, 31).points
     basis = anisotropic_gaussians(np.tile(np.diag([900.0, 1200.0, 800.0]), (60, 1, 1)))
     whole = general_distance(cloud, points, basis)
+    needed = peak_memory(lambda: general_distance(cloud, points, basis))
     monkeypatch.setattr(cloud_module, "_PAIRS_A_BLOCK", 400)
     np.testing.assert_allclose(general_distance(cloud, points, basis), whole, rtol=1e-13)
+    assert peak_memory(lambda: general_distance(cloud, points, basis)) < 0.2 * needed
 
 
 def test_gradient_of_a_dense_sphere_is_the_normal():
@@ -167,13 +175,15 @@ def test_neither_far_away_origins_nor_tiny_temperatures_overflow():
         assert np.all(np.isfinite(soft_distance(cloud, 1e4 * DIRECTION[None], epsilon1)))
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_blocks_change_nothing_but_the_memory_that_is_needed(monkeypatch):
     cloud, points = sphere_cloud(RADIUS, 300), sphere_cloud(0.13, 71).points
-    whole = soft_distance(cloud, points, 1e-3)
-    gradient = soft_distance_gradient(cloud, points, 1e-3)
+    functions = (soft_distance, soft_distance_gradient)
+    whole = [function(cloud, points, 1e-3) for function in functions]
+    needed = [peak_memory(lambda f=function: f(cloud, points, 1e-3)) for function in functions]
     monkeypatch.setattr(cloud_module, "_PAIRS_A_BLOCK", 1000)
-    np.testing.assert_allclose(soft_distance(cloud, points, 1e-3), whole, rtol=1e-13)
-    np.testing.assert_allclose(soft_distance_gradient(cloud, points, 1e-3), gradient, rtol=1e-12)
+    for function, expected, most in zip(functions, whole, needed, strict=True):
+        np.testing.assert_allclose(function(cloud, points, 1e-3), expected, rtol=1e-12)
+        assert peak_memory(lambda f=function: f(cloud, points, 1e-3)) < 0.2 * most
     assert soft_distance(cloud, np.empty((0, 3)), 1e-3).shape == (0,)
 
 

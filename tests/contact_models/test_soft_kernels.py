@@ -1,4 +1,4 @@
-"""The kernels of the soft-minimum model against its array form and central differences."""
+"""The kernels of the soft-minimum model against its array form, with JAX's derivatives, and central differences."""
 
 import math
 from dataclasses import astuple, replace
@@ -102,3 +102,46 @@ def test_derivatives_are_those_of_central_differences(a, b, model):
         for columns in (slice(0, 6), slice(6, 12)):
             scale = np.abs(expected[:, columns]).max()
             np.testing.assert_allclose(jacobian[:, columns], expected[:, columns], atol=1e-6 * scale)
+
+
+@pytest.fixture(scope="module")
+def jax():
+    library = pytest.importorskip("jax", reason="JAX is not installed: it needs NumPy 2")
+    library.config.update("jax_enable_x64", True)
+    return library
+
+
+def slopes_of_the_array_form(jax, a, b, model):
+    """Function of ``X_BA`` and a twist: the derivatives (6, 12) of ``contact_wrench`` by ``jax.jacfwd``."""
+    jnp = jax.numpy
+    a, b = (cloud.as_arrays_of(jnp) for cloud in (a, b))
+
+    def wrench(x, X_BA, twist):
+        # A small motion of A to first order, which is all that derivatives at x = 0 see.
+        turn = jnp.cross(x[:3], jnp.eye(3)).T
+        motion = jnp.eye(4).at[:3, :3].add(turn).at[:3, 3].set(x[3:6])
+        return contact_wrench(a, motion @ X_BA, jnp.zeros(6), b, jnp.eye(4), twist + x[6:], model)
+
+    slopes = jax.jit(jax.jacfwd(wrench))
+    return lambda X_BA, twist: np.asarray(slopes(jnp.zeros(12), jnp.asarray(X_BA), jnp.asarray(twist)))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "model"),
+    [(BALL, EGG, COLD), (GROUND, EGG, MODEL), (EGG, GROUND, MODEL)],
+)
+def test_derivatives_are_those_of_the_array_form(a, b, model, jax):
+    slopes = slopes_of_the_array_form(jax, a, b, model)
+    for X_BA, twist in cases():
+        if a is GROUND:
+            X_BA = pose((0.01, 0.02, -0.075), (0.1, 0.2, 0.3))
+        elif b is GROUND:
+            X_BA = pose((0.01, 0.02, 0.075), (0.1, 0.2, 0.3))
+        _, jacobian, _, _ = pressed(a, b, X_BA, twist, model, derive=True)
+        expected = slopes(X_BA, twist)
+        for columns in (slice(0, 6), slice(6, 12)):
+            # Kernels leave out what weighs less than e^-40 of the heaviest.
+            scale = max(np.abs(expected[:, columns]).max(), model.stiffness * math.exp(-40))
+            np.testing.assert_allclose(
+                jacobian[:, columns], expected[:, columns], rtol=0.0, atol=1e-12 * scale
+            )

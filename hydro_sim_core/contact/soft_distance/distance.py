@@ -42,11 +42,11 @@ def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> An
     points = _checked_points(points, "soft_distance")
     check_positive(epsilon1, "soft_distance", "epsilon1")
     xp = array_api_compat.array_namespace(cloud.points, points)
-    rows = [
-        weights_and_heights(cloud.points, cloud.normals, points[block, :], epsilon1)
-        for block in blocks(points.shape[0], cloud.points.shape[0])
-    ]
-    return xp.concat([xp.sum(weights * heights, axis=1) for weights, heights in rows])
+    distances = []
+    for block in blocks(points.shape[0], cloud.points.shape[0]):
+        weights, heights = weights_and_heights(cloud.points, cloud.normals, points[block, :], epsilon1)
+        distances.append(xp.sum(weights * heights, axis=1))
+    return xp.concat(distances)
 
 
 def general_distance(cloud: OrientedCloud, points: AnyArray, log_basis: LogBasis) -> AnyArray:
