@@ -163,6 +163,29 @@ def test_markers_show_weights(scene):
     assert b"weights/" in markers.encode([contact], (0, 0))
 
 
+def test_a_cloud_too_coarse_for_its_body_is_told(scene, tmp_path, caplog):
+    """A plate of 2 mm has the wrong sign beside its points if these lie farther apart than it is thick."""
+    plate = scene(arm=True, solver={"model": "soft", "soft": {**SOFT, "points": 100}})
+    (tmp_path / "box.urdf").write_text(BOX.replace("0.2 0.15 0.08", "0.2 0.2 0.002"))
+    load_scene(plate)
+    (record,) = (one for one in caplog.records if one.name.endswith("soft_pairs"))
+    words = record.getMessage()
+    assert "scene.yaml: " in words
+    assert "'box'" in words
+    assert "(100 points)" in words
+    assert "wrong sign beside" in words
+    assert "raise solver.soft.points" in words
+    assert "rod" not in words
+
+
+def test_clouds_are_judged_by_the_temperature_of_their_pairs(scene, caplog):
+    """What is averaged over more than a body is wide has lost its sides."""
+    load_scene(scene())
+    assert caplog.records == []
+    load_scene(scene(solver={"model": "soft", "soft": {**SOFT, "epsilon1": 0.3**2}}))
+    assert "wrong sign" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("solver", "words"),
     [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud
-from hydro_sim_core.contact.soft_distance.distance import soft_distance
+from hydro_sim_core.contact.soft_distance.distance import check_positive, soft_distance
 from hydro_sim_core.errors import InputError
 
 
@@ -22,9 +23,9 @@ class CloudQuality:
         unevenness: Standard deviation of the distances to the nearest point over their mean; 0 on a grid.
         opening: Size of the sum of all areas times normals, relative to the area; 0 for a closed surface.
         volume: Volume that the planes enclose, m^3; negative if they are inside out.
-        wrong_sides: Share of the points beside which the soft distance has the wrong sign, a spacing outside or inside;
-            ``epsilon1`` is the square of a spacing, so that neighbours overrule a plane that is turned over. Something
-            thinner than a spacing counts as wrong.
+        wrong_sides: Share of the points beside which the soft distance has the wrong sign, outside or inside. It is
+            asked for at the root of ``epsilon1`` from the surface, and not nearer than half a spacing. Something
+            thinner than that counts as wrong.
     """
 
     spacing: float
@@ -50,11 +51,16 @@ class CloudQuality:
         return tuple(sentence for is_so, sentence in told if is_so)
 
 
-def cloud_quality(cloud: OrientedCloud) -> CloudQuality:
+def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQuality:
     """Measure a cloud of NumPy arrays with areas.
 
+    Args:
+        cloud: The cloud.
+        epsilon1: Temperature of the soft distance, m^2; None takes the square of a spacing, with which neighbours
+            overrule a plane that is turned over.
+
     Raises:
-        InputError: The cloud has no areas, or is a half space.
+        InputError: The cloud has no areas, or is a half space; or ``epsilon1`` is not a positive number.
     """
     if cloud.areas is None or cloud.is_half_space:
         problem = "is a half space" if cloud.is_half_space else "has no areas"
@@ -63,8 +69,10 @@ def cloud_quality(cloud: OrientedCloud) -> CloudQuality:
     total, spacing = float(areas.sum()), float(np.sqrt(areas.mean()))
     nearest = scipy.spatial.cKDTree(points).query(points, k=2)[0][:, 1]
     middle = points.mean(axis=0)
-    outside = soft_distance(cloud, points + spacing * normals, spacing * spacing)
-    inside = soft_distance(cloud, points - spacing * normals, spacing * spacing)
+    epsilon1 = spacing * spacing if epsilon1 is None else epsilon1
+    check_positive(epsilon1, "cloud_quality", "epsilon1")
+    beside = max(math.sqrt(epsilon1), 0.5 * spacing) * normals
+    outside, inside = (soft_distance(cloud, points + sign * beside, epsilon1) for sign in (1.0, -1.0))
     return CloudQuality(
         spacing,
         float(nearest.min() / spacing),

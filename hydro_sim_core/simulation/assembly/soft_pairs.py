@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import astuple, replace
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 
 import numpy as np
 
-from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, cloud_of_geometry
+from hydro_sim_core.contact.soft_distance import (
+    OrientedCloud,
+    SoftContactModel,
+    cloud_of_geometry,
+    cloud_quality,
+)
 from hydro_sim_core.contact.soft_distance.pressing import NUM_PARAMETERS
 from hydro_sim_core.contact.soft_distance.weighing import balls_of_blocks, block_count, order_in_blocks
 from hydro_sim_core.description.scene_soft import SoftPairSettings, SoftSettings
@@ -18,6 +24,13 @@ from hydro_sim_core.geometry import make_collision_geometry
 from hydro_sim_core.progress import working
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
 from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
+
+logger = logging.getLogger(__name__)
+
+#: Geometries that a warning names.
+_MOST_NAMED = 3
+#: Column of ``epsilon1`` in the parameters of a pair.
+_EPSILON1 = [field.name for field in fields(SoftContactModel)].index("epsilon1")
 
 
 def soft_pairs(
@@ -64,6 +77,7 @@ def soft_pairs(
         if told is not None:
             model = replace(model, **told.model_dump(exclude={"links"}, exclude_none=True))
         parameters[row] = astuple(model)
+    _warn_of_bad_clouds(colliders, pairs, parameters[:, _EPSILON1], clouds, source)
     balls = np.array(
         [balls_of_blocks(of_one, n) for of_one, (n, _) in zip(planes, counts.tolist(), strict=True)]
     )
@@ -102,6 +116,41 @@ def _clouds(colliders: Sequence[Collider], wanted: Indices, count: int) -> dict[
                 made[collider.geometry] = _cloud(collider, count)
             clouds[i] = made[collider.geometry]
     return clouds
+
+
+def _warn_of_bad_clouds(
+    colliders: Sequence[Collider],
+    pairs: Indices,
+    epsilon1: Floats,
+    clouds: Mapping[int, OrientedCloud],
+    source: Path,
+) -> None:
+    """Tell which clouds are bad at the largest temperature (P,) of their pairs; m^2.
+
+    This takes a tenth of the time that making a cloud does.
+    """
+    hottest = np.zeros(len(colliders))
+    np.maximum.at(hottest, pairs, epsilon1[:, None])
+    users: dict[OrientedCloud, list[int]] = {}
+    for i, cloud in clouds.items():
+        users.setdefault(cloud, []).append(i)
+    told = []
+    for cloud, indices in users.items():
+        if cloud.is_half_space:
+            continue
+        if problems := cloud_quality(cloud, float(hottest[indices].max())).problems:
+            first = colliders[indices[0]]
+            name = f"'{first.link}', {first.name} ({len(cloud.points)} points)"
+            told.append(f"{name}: {', '.join(problems)}")
+    if told:
+        listing = told[:_MOST_NAMED]
+        more = [f"{len(told) - _MOST_NAMED} more"] if len(told) > _MOST_NAMED else []
+        logger.warning(
+            "%s: smooth contact may press from the wrong side, as point clouds are bad: %s; "
+            "raise solver.soft.points, or give a thicker or simpler shape",
+            source,
+            "; ".join(listing + more),
+        )
 
 
 def _cloud(collider: Collider, count: int) -> OrientedCloud:
