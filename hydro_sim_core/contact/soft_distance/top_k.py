@@ -22,6 +22,8 @@ ITERATIONS = 200
 def soft_top_k(values: AnyArray, k: int, epsilon: float, iterations: int = ITERATIONS) -> AnyArray:
     """Soft selection of the ``k`` largest of V values, in their order.
 
+    Equal values share their places, at any temperature: the rows of m equal ones have an mth at each of them.
+
     Args:
         values: (V,) with V > k; they are scaled to the range from 0 to 1.
         k: How many to select.
@@ -72,14 +74,16 @@ def collision_points(
     """Contact points (k, 3) of two clouds in the world, m, that most presses on first; eqs. 12 and 13.
 
     The weights of the separation field go over from the cells to their corners where both clouds have these, and stay
-    with the points otherwise.
+    with the points otherwise. A corner has those of all cells that meet in it, so that corners inside a face come
+    before its own. Points that weigh the same give their middle as often as there are of them: of two boxes with
+    parallel faces this tells where they touch, not how far that reaches.
 
     Args:
         a: Surface A in its frame.
         X_WA: (4, 4) pose of A in the world.
         b: Surface B in its frame.
         X_WB: (4, 4) pose of B in the world.
-        k: How many points; 8 for two convex bodies.
+        k: How many points.
         epsilons: Temperatures of the averages over planes (m^2) and points (m), and of the selection.
 
     Raises:
