@@ -196,7 +196,10 @@ def _print(found: Sequence[PushResult], others: Sequence[PushResult], console: C
         ]
         if others:
             other = others[number]
-            row += [*_miss(other), str(other.effort.steps), f"{other.effort.steps / effort.steps:.1f}"]
+            # Of what ended at its most draws it is only known that more would have been needed.
+            more = "" if other.is_reached else "> "
+            row += [*_miss(other), f"{more}{other.effort.steps}"]
+            row.append(f"{more}{other.effort.steps / effort.steps:.1f}")
         table.add_row(*row)
     console.print(table)
     reached = sum(result.is_reached for result in found)
@@ -206,11 +209,23 @@ def _print(found: Sequence[PushResult], others: Sequence[PushResult], console: C
         f"[{colour}]{reached} of {len(found)} goals reached[/{colour}] in {steps} steps and {seconds:.1f} s"
     )
     if others:
-        reached, steps = sum(r.is_reached for r in others), sum(r.effort.steps for r in others)
-        text += (
-            f"; by cross-entropy {reached} in {steps} steps and {sum(r.effort.seconds for r in others):.1f} s"
-        )
+        text += f"; {_others_told(others, steps)}"
     console.print(text, highlight=False, soft_wrap=True)
+
+
+def _others_told(others: Sequence[PushResult], steps: int) -> str:
+    """What the cross-entropy method reached and took, beside the steps of the other search."""
+    told, seconds = sum(other.effort.steps for other in others), sum(r.effort.seconds for r in others)
+    missed = [str(number) for number, other in enumerate(others, start=1) if not other.is_reached]
+    more = "more than " if missed else ""
+    text = (
+        f"by cross-entropy {len(others) - len(missed)} in {more}{told} steps, {told / steps:.1f} times as many, "
+        f"and {seconds:.1f} s"
+    )
+    if missed:
+        goals = ("goal " if len(missed) == 1 else "goals ") + ", ".join(missed)
+        text += f"; {goals} not within its {_MOST_DRAWS} pushes"
+    return text
 
 
 def _miss(result: PushResult) -> tuple[str, str]:

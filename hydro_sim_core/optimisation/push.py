@@ -239,6 +239,8 @@ class PushSearch:
     ) -> PushResult:
         """Find pushes by the cross-entropy method in the pressure field alone, to compare with.
 
+        It ends with the first draw that reaches the goal, by the same tolerance as the result has.
+
         Args:
             goal: (3,) as for ``find``.
             seed: Of the draws.
@@ -265,7 +267,9 @@ class PushSearch:
 
         count = len(guesses) * (2 * VIA_POINTS - 2)
         random, deviation = np.random.default_rng(seed), 0.02 if informed else 0.05
-        found = by_cross_entropy(evaluate, np.zeros(count), deviation, _NEAR, most // len(guesses), random)
+        found = by_cross_entropy(
+            evaluate, np.zeros(count), deviation, self._is_near, most // len(guesses), random
+        )
         rollouts, paths = self._rollouts, paths_of(found.parameters)
         poses = [np.zeros(3), *(self._play(paths[: number + 1], None) for number in range(len(paths)))]
         self._rollouts = rollouts  # what is played for the record alone does not count
@@ -286,8 +290,12 @@ class PushSearch:
         self._started = time.perf_counter()
 
     def _is_reached(self, pose: Array, goal: Array) -> bool:
-        distance, angle = miss(pose, goal)
-        return distance <= self.tolerance.distance and angle <= self.tolerance.angle
+        return self._is_near(_difference(pose, goal) / self._scale)
+
+    @staticmethod
+    def _is_near(missed: Array) -> bool:
+        """Whether a miss (3,) in units of the tolerance is within it."""
+        return math.hypot(*missed[:2]) <= 1.0 and abs(float(missed[2])) <= 1.0
 
     def _smooth_miss(self, aim: Array, guess: Array, x: Array) -> tuple[Array, Array]:
         end, slopes = self._smooth.end_and_slopes(_changed(guess, x))

@@ -18,18 +18,6 @@ MissAndSlopes = Callable[[Array], tuple[Array, Array]]
 _GAIN = 1e-3
 
 
-class Tolerance(NamedTuple):
-    """How near is near enough.
-
-    Attributes:
-        distance: m.
-        angle: rad.
-    """
-
-    distance: float = 0.01
-    angle: float = float(np.radians(5.0))
-
-
 class Found(NamedTuple):
     """Where a search ended.
 
@@ -116,7 +104,7 @@ def by_cross_entropy(
     evaluate: Miss,
     start: Array,
     deviation: float,
-    near: float,
+    is_near: Callable[[Array], bool],
     most: int,
     random: np.random.Generator,
     population: int = 32,
@@ -128,7 +116,7 @@ def by_cross_entropy(
         evaluate: The motion.
         start: (P,) mean at the start.
         deviation: Standard deviation of each parameter at the start.
-        near: Length of the miss with which it ends, at once.
+        is_near: Whether a miss (R,) is near enough: with the first that is, it ends at once.
         most: Most motions.
         random: Source of draws.
         population: Draws of a round.
@@ -136,20 +124,18 @@ def by_cross_entropy(
     """
     mean, deviations = start, np.full(len(start), deviation)
     best, best_miss, rollouts = start, evaluate(start), 1
-
-    def is_over() -> bool:
-        return rollouts >= most or float(np.linalg.norm(best_miss)) <= near
-
-    while not is_over():
+    is_over = is_near(best_miss) or rollouts >= most
+    while not is_over:
         draws = mean + deviations * random.standard_normal((population, len(start)))
         lengths = np.full(population, np.inf)
         for number, draw in enumerate(draws):
             miss = evaluate(draw)
             rollouts += 1
             lengths[number] = np.linalg.norm(miss)
-            if lengths[number] < np.linalg.norm(best_miss):
+            # What is near enough may be longer than a miss that is all in one direction.
+            if (found := is_near(miss)) or lengths[number] < np.linalg.norm(best_miss):
                 best, best_miss = draw, miss
-            if is_over():
+            if is_over := found or rollouts >= most:
                 break
         chosen = draws[np.argsort(lengths)[:elite]]
         mean, deviations = chosen.mean(axis=0), chosen.std(axis=0) + 1e-4

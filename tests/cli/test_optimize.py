@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
-from hydro_sim_core.cli import app
+from hydro_sim_core.cli import app, optimize
 from hydro_sim_core.experiments.planar_push.bodies import OurPushing, miss
 from hydro_sim_core.experiments.planar_push.paths import Path
 from hydro_sim_core.optimisation.grasp import HELD, SHARE, SmoothGrasp
 from hydro_sim_core.optimisation.grasp_bodies import TIME_STEP, Lift, RealGrasp
-from hydro_sim_core.optimisation.push import DURATION, REST
+from hydro_sim_core.optimisation.push import DURATION, GOALS, REST, Effort, PushResult
 
 needs_jax = pytest.mark.skipif(
     __import__("importlib.util").util.find_spec("jax") is None,
@@ -53,6 +55,27 @@ def test_a_found_push_works(tmp_path):
     assert distance < 0.012
     assert angle < np.radians(6.0)
     assert np.abs(pushing.world.v).max() < 1e-3
+
+
+def test_a_goal_that_the_cross_entropy_method_does_not_reach_is_told():
+    """It would have needed more than it took, and so is the ratio."""
+    console = Console(file=StringIO(), width=250)
+
+    def result(steps, is_reached):
+        effort = Effort(0, steps // 1000, steps, 1.0)
+        return PushResult(GOALS[0], (np.zeros((7, 2)),), np.zeros((2, 3)), 0.02, 0.0, is_reached, effort)
+
+    found = [result(2000, True), result(3000, True)]
+    optimize._print(found, [result(30_000, True), result(2_000_000, False)], console)
+    rows = [line.split() for line in console.file.getvalue().splitlines() if "10.0, 5.0" in line]
+    assert rows[0][-2:] == ["30000", "15.0"]
+    assert rows[1][-4:] == [">", "2000000", ">", "666.7"]
+    assert "by cross-entropy 1 in more than 2030000 steps, 406.0 times as many" in console.file.getvalue()
+    assert "goal 2 not within its 2000 pushes" in console.file.getvalue()
+    reached = StringIO()
+    optimize._print(found, [result(30_000, True)] * 2, Console(file=reached, width=250))
+    assert "by cross-entropy 2 in 60000 steps, 12.0 times as many, and 2.0 s" in reached.getvalue()
+    assert "more than" not in reached.getvalue()
 
 
 @needs_jax

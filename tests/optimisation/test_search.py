@@ -51,6 +51,10 @@ def test_secants_mend_derivatives_that_are_off():
     assert right.rollouts == 2
 
 
+def within(length):
+    return lambda miss: np.linalg.norm(miss) <= length
+
+
 def test_the_cross_entropy_method_counts_what_it_tries():
     tried = []
 
@@ -58,8 +62,27 @@ def test_the_cross_entropy_method_counts_what_it_tries():
         tried.append(x)
         return linear(x)
 
-    found = by_cross_entropy(evaluate, np.zeros(12), 0.5, 0.1, 5000, np.random.default_rng(2))
+    found = by_cross_entropy(evaluate, np.zeros(12), 0.5, within(0.1), 5000, np.random.default_rng(2))
     assert np.linalg.norm(linear(found.parameters)) <= 0.1
     assert found.rollouts == len(tried)
-    few = by_cross_entropy(evaluate, np.zeros(12), 0.5, 0.0, 100, np.random.default_rng(2))
+    few = by_cross_entropy(evaluate, np.zeros(12), 0.5, within(0.0), 100, np.random.default_rng(2))
     assert few.rollouts == 100
+
+
+def test_the_cross_entropy_method_ends_with_the_first_draw_that_is_near_enough():
+    """Near in each part counts, though the whole be longer than that of one that is not."""
+    misses = [np.array(miss) for miss in ([3.0, 0.0, 0.0], [1.05, 0.0, 0.0], [0.9, 0.9, 0.9])]
+    told = iter([*misses, np.zeros(3)])
+    tried = []
+
+    def evaluate(x):
+        tried.append(x)
+        return next(told)
+
+    def is_near(miss):
+        return bool(np.abs(miss).max() <= 1.0)
+
+    found = by_cross_entropy(evaluate, np.zeros(2), 0.5, is_near, 100, np.random.default_rng(2))
+    assert found.rollouts == len(tried) == 3
+    np.testing.assert_array_equal(found.miss, misses[2])
+    np.testing.assert_array_equal(found.parameters, tried[2])
