@@ -1,6 +1,6 @@
 """``SoftSystem``: forward and inverse dynamics of articulated bodies under smooth contact, over any array library.
 
-Equations 24 and 25 of Beker 2025. With NumPy and CuPy it computes numbers; with JAX, ``jax.grad``, ``jax.hessian`` and
+Equations 24 and 25 of Beker 2025. With NumPy it computes numbers; with JAX, ``jax.grad``, ``jax.hessian`` and
 ``jax.vmap`` apply to everything here, over states, efforts and the points of the clouds.
 """
 
