@@ -128,7 +128,11 @@ def slopes_of_the_array_form(jax, a, b, model):
 
 @pytest.mark.parametrize(
     ("a", "b", "model"),
-    [(BALL, EGG, COLD), (GROUND, EGG, MODEL), (EGG, GROUND, MODEL)],
+    [
+        (BALL, EGG, COLD),
+        pytest.param(GROUND, EGG, MODEL, marks=pytest.mark.long),
+        pytest.param(EGG, GROUND, MODEL, marks=pytest.mark.long),
+    ],
 )
 def test_derivatives_are_those_of_the_array_form(a, b, model, jax):
     slopes = slopes_of_the_array_form(jax, a, b, model)

@@ -256,13 +256,13 @@ def sliders(tmp_path_factory):
     return system
 
 
-def end_of(system, jax, steps, scheme):
+def end_of(system, jax, steps):
     """The state at the end by that at the start and constant efforts, and a state in contact with efforts."""
     twin, jnp = system.as_arrays_of(jax.numpy), jax.numpy
 
     def end(x):
         efforts = jnp.broadcast_to(x[4:], (steps, 2))
-        qs, vs = twin.rollout(x[:2], x[2:4], efforts, DT, scheme)
+        qs, vs = twin.rollout(x[:2], x[2:4], efforts, DT, "euler")
         return jnp.concatenate([qs[-1], vs[-1]])
 
     x = np.array([0.0005, 0.02, 0.3, -0.2, 1.0, 0.1])
@@ -272,7 +272,7 @@ def end_of(system, jax, steps, scheme):
 
 @pytest.mark.long
 def test_gradients_and_hessians_of_a_step_are_those_of_central_differences(sliders, jax):
-    end, x = end_of(sliders, jax, 1, "euler")
+    end, x = end_of(sliders, jax, 1)
     value, slope = jax.jit(end), jax.jit(jax.jacfwd(end))
     close(slope(x), central(value, x, 1e-5))
     hessian = np.asarray(jax.jit(jax.jacfwd(jax.jacrev(end)))(x))
@@ -281,10 +281,9 @@ def test_gradients_and_hessians_of_a_step_are_those_of_central_differences(slide
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("steps", "scheme"), [(20, "euler"), (1, "rk4")])
-def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(sliders, jax, steps, scheme):
+def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(sliders, jax):
     """Column by column, with one function for all of them: a Hessian in one piece takes minutes to compile."""
-    end, x = end_of(sliders, jax, steps, scheme)
+    end, x = end_of(sliders, jax, 20)
     unit, value = np.eye(6), jax.jit(end)
 
     def slope(x, along):
@@ -296,7 +295,7 @@ def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(sl
     def gradient(x):
         return np.stack([first(x, d) for d in unit], axis=-1)
 
-    assert abs(gradient(x)[3, 4]) > 1e-6  # what pushes the finger turns the box
+    assert abs(gradient(x)[1, 4]) > 1e-6  # what pushes the finger turns the box
     close(gradient(x), central(value, x, 1e-5))
     hessian = np.array([[second(x, d, e) for e in unit] for d in unit]).transpose(2, 0, 1)
     close(hessian, central(gradient, x, 1e-5))
