@@ -29,7 +29,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for number, goal in enumerate(GOALS, start=1):
         console.print(f"goal {number}")
-        row = {"goal": goal.tolist(), "gradients": _told(search.find(goal))}
+        row: dict[str, Any] = {"goal": goal.tolist(), "gradients": _told(search.find(goal))}
         for name, informed in STARTS.items():
             row[f"cross-entropy, {name}"] = _told(
                 search.by_cross_entropy(goal, arguments.seed, MOST, informed)
@@ -40,13 +40,15 @@ def main() -> None:
 
 
 def _told(result: PushResult) -> dict[str, Any]:
-    effort = result.effort._asdict()
+    effort = result.effort
     return {
         "reached": result.is_reached,
         "pushes": len(result.paths),
         "distance_cm": 100.0 * result.distance,
         "angle_deg": math.degrees(result.angle),
-        **effort,
+        "smooth_rollouts": effort.smooth_rollouts,
+        "rollouts": effort.rollouts,
+        "steps": effort.steps,
     }
 
 
