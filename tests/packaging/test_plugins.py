@@ -41,6 +41,8 @@ def test_the_page_has_all_files():
         "cone.yaml",
         "drop_cone.py",
         "drop_nut.py",
+        "put.py",
+        "put.yaml",
         "slide.py",
         "rocker.yaml",
         "rocker.urdf",
@@ -107,6 +109,13 @@ def test_scene_files_and_urdfs_know_the_shape(plugin):
         "print(scene_urdf(world.scene, 'world').count('cone-'))",
     )
     assert done.stdout.split() == ["cone", "1", "1"], done.stderr
+
+
+@pytest.mark.heavy(4)
+def test_the_arm_of_the_page_puts_its_brick_on_the_shelf(plugin):
+    done = run(plugin, "put.py")
+    assert done.returncode == 0, done.stderr
+    assert "off, mm" in done.stdout
 
 
 def test_programs_know_the_joint(plugin):
