@@ -111,7 +111,6 @@ def test_scene_files_and_urdfs_know_the_shape(plugin):
     assert done.stdout.split() == ["cone", "1", "1"], done.stderr
 
 
-@pytest.mark.heavy(4)
 def test_the_arm_of_the_page_puts_its_brick_on_the_shelf(plugin):
     done = run(plugin, "put.py")
     assert done.returncode == 0, done.stderr
