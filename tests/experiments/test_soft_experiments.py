@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path as FilePath
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from hydro_sim_core.contact.soft_distance import OrientedCloud
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.experiments import scm_profile, ssdf_isosurface, verdicts
+from hydro_sim_core.experiments.page import read_records
 from hydro_sim_core.experiments.planar_push import bodies, experiment
 from hydro_sim_core.experiments.planar_push.paths import Path, spline_weights
 from support.experiments.quick_forms import assert_quick_form_agrees
 
+DOCUMENTS = FilePath(__file__).parents[2] / "docs"
 needs_mujoco = pytest.mark.skipif(find_spec("mujoco") is None, reason="MuJoCo is not installed")
 
 
@@ -60,6 +63,32 @@ def test_a_force_that_does_not_reach_beyond_contact_is_noticed(monkeypatch):
 @pytest.mark.long
 def test_rollouts_of_few_points_agree(tmp_path):
     assert_quick_form_agrees("planar_push", tmp_path)
+
+
+def test_columns_of_4k_points_have_as_many_on_both_bodies_as_the_papers():
+    for variant in experiment.VARIANTS:
+        told = "4k" if 3900 <= 2 * variant.points <= 4100 else str(variant.points)
+        assert variant.name.endswith(f", {told} points")
+    assert sum(variant.points == 26 for variant in experiment.VARIANTS) == len(experiment.QUICK) == 4
+    # As many as a variant says are what its clouds have; the ground has one plane.
+    counts = bodies.soft_pushing(60, "euler", 2e-3).world.soft_pairs.counts[:, 0]
+    assert sorted(counts.tolist()) == [1, 60, 60]
+
+
+def test_bounds_of_the_pushes_leave_no_room():
+    """What must be no worse than the paper's is; no other bound is far from the deviation, or lets any end pass."""
+    (record,) = (one for one in read_records(DOCUMENTS / "validation") if one.experiment == "planar_push")
+    rows = record.report.comparisons
+    demanded = [row for row in rows if "2 ms, RK4, 4k points" in row.quantity]
+    assert [(row.reference, row.kind, row.bound) for row in demanded] == [
+        (1.2, "at_most", 0.0),
+        (10.8, "at_most", 0.0),
+    ]
+    for row in rows:
+        if row not in demanded:
+            assert row.bound <= 3.0 * abs(row.deviation), row.quantity
+            assert row.reference == 0.0 or not replace(row, measured=0.0).agrees, row.quantity
+            assert row.reference == 0.0 or not replace(row, measured=2.0 * row.reference).agrees, row.quantity
 
 
 @needs_mujoco

@@ -261,7 +261,7 @@ CURVES = {
     "ssdf_isosurface": "radius, sphere",
     "scm_profile": "laws",
     "m16_nut": "moment",
-    "planar_push": "distance, 2 ms, RK4, 512 points",
+    "planar_push": "distance, 2 ms, RK4, 4k points",
 }
 
 

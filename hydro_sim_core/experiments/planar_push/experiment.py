@@ -8,16 +8,17 @@ there in MuJoCo also where friction is a tenth less or more: of the others the e
 are where MuJoCo's T comes to rest. MuJoCo, with circular cones of friction, stands for its port to XLA. Mass, friction,
 height and gains are chosen, as the paper does not give them; parameters of contact are the same at all steps. They are
 tuned, as the paper says that they must be: so that steps of 16 ms stay stable and the T ends near MuJoCo's. Of 62
-random sets (stiffness 0.4 to 5 kN/m, and so on, 8 ms, 512 points) the median ends 3.8 cm and 13.7 degrees off, and 7
-within the paper's means. A first set of paths, without those conditions and with pyramids of friction in MuJoCo, was
-given up: ends differed by up to 20 cm. Columns of 4k points are run with 256 on each body, which takes minutes and not
-an hour; 26 are 26 on each.
+random sets (stiffness 0.4 to 5 kN/m, and so on, 8 ms, 256 points on each) the median ends 3.8 cm and 13.7 degrees off,
+and 7 within the paper's means. A first set of paths, without those conditions and with pyramids of friction in MuJoCo,
+was given up: ends differed by up to 20 cm. As in the paper, 4k points are 2048 on each of the two bodies; 26 are 26 on
+each. All columns together take some 6 minutes of processor time, nearly all of it those of 4k points: the quick form
+leaves them out.
 
 Rows are means over the five paths of the distance of the centres of mass at the end, and of the angle, from MuJoCo's.
-Reference is the paper's mean. Under Runge and Kutta's method steps of 2 and 8 ms come as near as the paper's or nearer;
-those of 16 ms differ, as they hardly end elsewhere here. Under Euler's method it is alike: here it moves with the new
-velocities, so that it ends where the other method does. The pressure field has no column in the paper; it should end
-where MuJoCo does.
+Reference is the paper's mean, which those of 2 ms, RK4 and 4k points must not exceed. Under Runge and Kutta's method
+steps of 2 and 8 ms come as near as the paper's or nearer; those of 16 ms differ, as they hardly end elsewhere here.
+Under Euler's method it is alike: here it moves with the new velocities, so that it ends where the other method does.
+The pressure field has no column in the paper; it should end where MuJoCo does.
 """
 
 from __future__ import annotations
@@ -117,6 +118,7 @@ class Variant(NamedTuple):
         angle: The same of the angle, degrees.
         seconds: The paper's time of a step, ms, on its own graphics card.
         differs: By how much at least distance and angle are not the paper's, cm and degrees; zeros if they are.
+        is_demanded: Whether they must be at most the paper's, instead of within bounds about it.
     """
 
     name: str
@@ -127,17 +129,21 @@ class Variant(NamedTuple):
     angle: tuple[float, float]
     seconds: float
     differs: tuple[float, float] = (0.0, 0.0)
+    is_demanded: bool = False
 
 
+#: Points on each body, as many as the paper has on both together.
+MANY = 2048
+# Bounds leave out what MuJoCo itself would give, a T that ends nowhere else.
 VARIANTS = (
-    Variant("2 ms, RK4, 512 points", 2e-3, "rk4", 256, (1.2, 0.055), (10.8, 8.0), 17.9),
-    Variant("8 ms, RK4, 512 points", 8e-3, "rk4", 256, (1.3, 0.08), (12.5, 12.0), 18.6),
-    Variant("16 ms, RK4, 512 points", 16e-3, "rk4", 256, (4.6, 5.0), (29.4, 50.0), 17.7, (1.2, 9.0)),
-    Variant("2 ms, RK4, 26 points", 2e-3, "rk4", 26, (2.1, 2.0), (6.8, 6.0), 13.5),
-    Variant("8 ms, RK4, 26 points", 8e-3, "rk4", 26, (2.4, 2.4), (11.4, 20.0), 14.6, (0.0, 3.5)),
-    Variant("16 ms, RK4, 26 points", 16e-3, "rk4", 26, (6.3, 6.3), (26.6, 60.0), 15.6, (2.3, 11.0)),
-    Variant("2 ms, Euler, 512 points", 2e-3, "euler", 256, (6.7, 8.0), (42.3, 60.0), 0.9, (2.5, 12.0)),
-    Variant("2 ms, Euler, 26 points", 2e-3, "euler", 26, (11.2, 12.0), (46.2, 60.0), 0.8, (4.0, 18.0)),
+    Variant("2 ms, RK4, 4k points", 2e-3, "rk4", MANY, (1.2, 0.0), (10.8, 0.0), 17.9, is_demanded=True),
+    Variant("8 ms, RK4, 4k points", 8e-3, "rk4", MANY, (1.3, 0.8), (12.5, 10.0), 18.6),
+    Variant("16 ms, RK4, 4k points", 16e-3, "rk4", MANY, (4.6, 3.9), (29.4, 25.0), 17.7, (1.2, 9.0)),
+    Variant("2 ms, RK4, 26 points", 2e-3, "rk4", 26, (2.1, 1.6), (6.8, 5.0), 13.5),
+    Variant("8 ms, RK4, 26 points", 8e-3, "rk4", 26, (2.4, 1.9), (11.4, 10.0), 14.6, (0.0, 3.5)),
+    Variant("16 ms, RK4, 26 points", 16e-3, "rk4", 26, (6.3, 5.8), (26.6, 25.0), 15.6, (2.3, 11.0)),
+    Variant("2 ms, Euler, 4k points", 2e-3, "euler", MANY, (6.7, 6.2), (42.3, 39.0), 0.9, (2.5, 12.0)),
+    Variant("2 ms, Euler, 26 points", 2e-3, "euler", 26, (11.2, 10.6), (46.2, 44.0), 0.8, (4.0, 18.0)),
 )
 #: Those of a quick run.
 QUICK = tuple(variant for variant in VARIANTS if variant.points == 26)
@@ -164,6 +170,8 @@ def run(variants: Sequence[Variant] = VARIANTS) -> ExperimentReport:
         series |= more
         rows, more = _rows(variant.name, ends, goals, variant.distance, variant.angle)
         rows = [replace(row, least=least) for row, least in zip(rows, variant.differs, strict=True)]
+        if variant.is_demanded:
+            rows = [replace(row, kind="at_most") for row in rows]
         comparisons += with_verdicts(rows)
         series |= more
     for name, simulator_of, time_step in ((PRESSURE, _pressure, 2e-3), (FINER, MuJoCoPushing, 5e-4)):
@@ -222,7 +230,7 @@ def _rows(
 
 
 #: What the picture shows of each path, and colours of the models.
-_SHOWN = (("MuJoCo", "#c44e24"), ("2 ms, RK4, 512 points", "#1f5fa8"), (PRESSURE, "#3c8a4e"))
+_SHOWN = (("MuJoCo", "#c44e24"), ("2 ms, RK4, 4k points", "#1f5fa8"), (PRESSURE, "#3c8a4e"))
 
 
 def plot(report: ExperimentReport, path: FilePath) -> None:
