@@ -15,8 +15,11 @@ from hydro_sim_core.geometry.adjacency import components_of, neighbors_of
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: Length of a side from which on it is large, as a share of the root of the whole surface.
-LARGE = 0.25
+#: Length of a side from which on it is large, as a share of the root of the whole surface; and of one that a body may
+#: stand on if it is made of more than ``FACET`` triangles, such as the foot of a vase.
+LARGE, STANDS = 0.25, 0.03
+#: Most triangles of a facet: two in a plane are a patch of any round body that is made of quadrangles.
+FACET = 2
 #: Share of a side's second moment within its triangles from which on they are large. That of a fan of wedges is 1/9 and
 #: more, however many they are; that of n x n squares 1 / n^2.
 MOST_WITHIN = 0.02
@@ -56,11 +59,10 @@ def flats_of(vertices: Floats, triangles: Indices) -> Flats:
     own, whole = np.bincount(side, within, count), np.bincount(side, within + between, count)
     # A side of this second moment about its centroid is as long as a rectangle of it, or a little longer.
     length = np.sqrt(12.0 * whole / of_side)
-    is_large = length > LARGE * np.sqrt(areas.sum())
+    is_flat = np.bincount(side, minlength=count) > FACET
+    is_large = length > np.where(is_flat, STANDS, LARGE) * np.sqrt(areas.sum())
     if np.any(is_large & (own > MOST_WITHIN * whole)):
         return Flats.COARSE
-    # Two triangles in a plane are a patch of any round body that is made of quadrangles.
-    is_flat = np.bincount(side, minlength=count) > 2
     return Flats.MOST if float(of_side[is_flat].sum()) > MOSTLY * float(areas.sum()) else Flats.FEW
 
 

@@ -92,28 +92,26 @@ def all_faces(a: Geometry, X_WA: np.ndarray, b: Geometry, X_WB: np.ndarray) -> C
 @pytest.mark.parametrize("name", PAIRS)
 def test_force_and_moment_are_slopes_of_the_energy(name, full_run):
     a, b = PAIRS[name]
-    complete = incomplete = 0
+    complete, lacks = 0, []
     for X_WA, X_WB in random_poses(a, b, seed=5):
         whole = all_faces(a, X_WA, b, X_WB)
         if whole.load < LEAST_LOAD:
             continue
-        force = -energy_slope(a, X_WA, b, X_WB)
-        size = np.linalg.norm(whole.force)
-        assert np.linalg.norm(whole.force - force) <= BOUND * size
-        if contact_by_all_pairs(a, X_WA, b, X_WB).num_faces < whole.num_faces:
-            incomplete += 1
-            patch = hs.contact.compute_patch(a, X_WA, b, X_WB)
-            assert np.linalg.norm(patch.force_on_b - force) <= BOUND * size
-            lacking = hs.contact.compute_patch(a, X_WA, b, X_WB, every_polygon=False)
-            assert np.linalg.norm(lacking.force_on_b - force) > BOUND * size
-            continue
+        force, size = -energy_slope(a, X_WA, b, X_WB), np.linalg.norm(whole.force)
         patch = hs.contact.compute_patch(a, X_WA, b, X_WB)
-        assert np.linalg.norm(patch.force_on_b - force) <= BOUND * size
+        for found in (whole.force, patch.force_on_b):
+            assert np.linalg.norm(found - force) <= BOUND * size
         moment = -energy_slope(a, X_WA, b, X_WB, turned)
         assert np.linalg.norm(patch.moment_on_b(X_WB[:3, 3]) - moment) <= BOUND * size * ARM
         by_quadrature = moment_of_pressure(patch, X_WB[:3, 3])
         assert np.linalg.norm(patch.moment_on_b(X_WB[:3, 3]) - by_quadrature) <= 1e-12 * size * ARM
+        if contact_by_all_pairs(a, X_WA, b, X_WB).num_faces < whole.num_faces:
+            lacking = hs.contact.compute_patch(a, X_WA, b, X_WB, every_polygon=False)
+            lacks.append(float(np.linalg.norm(lacking.force_on_b - force) / size))
+            continue
         complete += 1
         if complete == (POSES if full_run else FEWER_POSES):
             break
-    print(f"{name}: faces are left out in {incomplete} of {complete + incomplete} poses")
+    print(f"{name}: faces are left out in {len(lacks)} of {complete + len(lacks)} poses")
+    # What is left out may be next to nothing in one pose, but not in all.
+    assert not lacks or max(lacks) > 10.0 * BOUND

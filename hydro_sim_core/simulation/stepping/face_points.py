@@ -47,7 +47,8 @@ def apart_and_area(model, scratch, pair, first, last):
     little moment at their centroids. Of rigid pairs, and of two sides with large triangles (``pair_face_size`` is
     infinite), they always are: boxes, and ends of cylinders, which are fans of wedges. On finer flats, such as terrain
     under a small box, the patch decides. A face is no longer than the triangles that it is cut from, and in a fine mesh
-    much shorter: about as slender as these are.
+    much shorter: about as slender as these are. On round bodies (``pair_face_size`` is zero) faces count as round as
+    their patch: where few of them carry, as under a stone that lies on one of its facets, they are apart.
 
     Args:
         model: ``Model``.
@@ -62,21 +63,42 @@ def apart_and_area(model, scratch, pair, first, last):
     Reads model: pair_face_size, pair_flat; scratch.faces: data.
     """
     spread, slenderness = model.pair_face_size[pair, 0], model.pair_face_size[pair, 1]
-    if spread == 0.0 or model.pair_flat[pair] == 0.0:
+    if model.pair_flat[pair] == 0.0 or slenderness == 0.0:
         return (1.0 if spread > 0.0 else 0.0), 0.0
-    data, area, within = scratch.faces.data, 0.0, 0.0
-    x = y = z = 0.0
+    data, area, squares = scratch.faces.data, 0.0, 0.0
     for f in range(first, last):
         own = _pressing_area(data, f)
         area += own
-        within += own * min(spread, slenderness * own)
-        x += own * data[CENTROID, f]
-        y += own * data[CENTROID + 1, f]
-        z += own * data[CENTROID + 2, f]
+        squares += own * own
     if spread == math.inf:
         return 1.0, area
     if not area > 0.0:
         return 0.0, 0.0
+    share = squares / (area * area)
+    if spread > 0.0:
+        share = _share_within(data, first, last, area, spread, slenderness)
+    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), area
+
+
+@kernel
+def _share_within(data, first, last, area, spread, slenderness):
+    """Share of a patch's second moment within its faces, at most, in the direction in which it is largest.
+
+    Args:
+        data: Rows of the faces.
+        first: First face.
+        last: The one behind the last.
+        area: Of what presses, m^2.
+        spread: Largest of a face, m^2.
+        slenderness: Of the faces on the average, see ``TriangleSizes``.
+    """
+    within = x = y = z = 0.0
+    for f in range(first, last):
+        own = _pressing_area(data, f)
+        within += own * min(spread, slenderness * own)
+        x += own * data[CENTROID, f]
+        y += own * data[CENTROID + 1, f]
+        z += own * data[CENTROID + 2, f]
     x, y, z = x / area, y / area, z / area
     xx = yy = zz = xy = yz = zx = 0.0
     for f in range(first, last):
@@ -88,8 +110,7 @@ def apart_and_area(model, scratch, pair, first, last):
     trace, minors = xx + yy + zz, xx * yy + yy * zz + zz * xx - xy * xy - yz * yz - zx * zx
     larger = 0.5 * (trace + math.sqrt(max(trace * trace - 4.0 * minors, 0.0)))
     between = max(minors, 0.0) / larger if larger > 0.0 else 0.0
-    share = 0.5 * within / (0.5 * within + between)
-    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), area
+    return 0.5 * within / (0.5 * within + between)
 
 
 @kernel(inline=True)

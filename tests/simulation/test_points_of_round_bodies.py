@@ -1,0 +1,123 @@
+"""Round bodies that stand on a small flat part of themselves tilt as on an elastic foundation, and lie still."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+import hydro_sim_core as hs
+
+G, MASS = 9.81, 1.5
+#: Of the centre of mass, m.
+HEIGHT = 0.03
+#: Modulus, Pa, and thickness, m, of the layer that carries them.
+MODULUS, THICKNESS = 1e13, 0.05
+FOUNDATION = MODULUS / THICKNESS
+
+
+def vase(foot: float, count: int) -> trimesh.Trimesh:
+    """A round body on a foot of this radius, a fan of ``count`` wedges."""
+    z = np.linspace(0.0, 0.2, 21)
+    radius = foot + (0.07 - foot) * np.sin(np.pi * z / 0.2) ** 0.7
+    angle = 2.0 * np.pi * np.arange(count) / count
+    rings = [
+        np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(count, h)]) for r, h in zip(radius, z)
+    ]
+    vertices = np.vstack([*rings, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.2]]])
+    low, foot_middle = np.arange(count), len(vertices) - 2
+    ahead = np.roll(low, -1)
+    walls = [
+        np.vstack(
+            [np.column_stack([low, ahead, ahead + count]), np.column_stack([low, ahead + count, low + count])]
+        )
+        + i * count
+        for i in range(len(z) - 1)
+    ]
+    top = (len(z) - 1) * count
+    ends = [
+        np.column_stack([ahead, low, np.full(count, foot_middle)]),
+        np.column_stack([low + top, ahead + top, np.full(count, foot_middle + 1)]),
+    ]
+    return trimesh.Trimesh(vertices, np.vstack([*walls, *ends]), process=False)
+
+
+def stone(level: int) -> trimesh.Trimesh:
+    """A flattened ball of triangles that lies on one of them, below its centre."""
+    ball = trimesh.creation.icosphere(subdivisions=level, radius=0.05)
+    lowest = np.argmin(ball.triangles_center[:, 2])
+    normal = ball.face_normals[lowest]
+    ball.apply_transform(trimesh.geometry.align_vectors(normal, [0.0, 0.0, -1.0]))
+    ball.apply_translation([*-ball.triangles_center[lowest][:2], -ball.vertices[:, 2].min()])
+    return ball
+
+
+def moments_of(polygon: np.ndarray) -> tuple[float, np.ndarray]:
+    """Area, m^2, and second moments (2, 2) about the origin, m^4, of a polygon (N, 2) around it."""
+    ahead = np.roll(polygon, -1, axis=0)
+    double = polygon[:, 0] * ahead[:, 1] - polygon[:, 1] * ahead[:, 0]
+    both = polygon + ahead
+    seconds = np.einsum("n,nij->ij", double, polygon[:, :, None] * polygon[:, None])
+    seconds += np.einsum("n,nij->ij", double, ahead[:, :, None] * ahead[:, None])
+    seconds += np.einsum("n,nij->ij", double, both[:, :, None] * both[:, None])
+    return 0.5 * float(double.sum()), seconds / 24.0
+
+
+def foot_of(mesh: trimesh.Trimesh) -> np.ndarray:
+    """Corners (N, 2) of its flat underside about the vertical axis, in order."""
+    corners = mesh.vertices[np.abs(mesh.vertices[:, 2]) < 1e-9][:, :2]
+    corners = corners[np.hypot(*corners.T) > 1e-9]
+    return corners[np.argsort(np.arctan2(corners[:, 1], corners[:, 0]))]
+
+
+def at_rest(tmp_path: Path, mesh: trimesh.Trimesh, off: float) -> tuple[np.ndarray, hs.World]:
+    """Stand the body on the layer, pressed in by its weight, its centre of mass ``off`` (m) along x; let it rest.
+
+    Returns:
+        How far its axis has tilted along x and y, rad, and the world.
+    """
+    path = tmp_path / "body.obj"
+    path.write_text(trimesh.exchange.obj.export_obj(mesh, digits=14))
+    scene = hs.SceneBuilder("stands", time_step=1e-3, contact={"friction": 0.5})
+    scene.add_ground(compliance="compliant", modulus=MODULUS, slab_thickness=THICKNESS)
+    area, _ = moments_of(foot_of(mesh))
+    body = scene.add_body(
+        "body",
+        MASS,
+        inertia=(2e-3, 2e-3, 2e-3),
+        center_of_mass=(off, 0.0, HEIGHT),
+        xyz=(0.0, 0.0, -MASS * G / (FOUNDATION * area)),
+    )
+    body.add_shape("mesh", path=str(path), compliance="rigid")
+    world = hs.World(scene.build())
+    world.step(600)
+    return world.frame_pose("body")[:2, 2], world
+
+
+def expected_tilt(mesh: trimesh.Trimesh, off: float) -> np.ndarray:
+    """Tilt (2,), rad, on an elastic foundation; the centre of mass moves as the body tilts."""
+    _, seconds = moments_of(foot_of(mesh))
+    return np.linalg.solve(FOUNDATION * seconds - MASS * G * HEIGHT * np.eye(2), [MASS * G * off, 0.0])
+
+
+@pytest.mark.parametrize("count", [24, 64])
+@pytest.mark.parametrize("foot", [0.02, 0.03])
+def test_a_vase_tilts_on_its_foot(tmp_path, foot, count):
+    """By 1.11 to 1.5 times as far when each wedge of its foot pressed at its centroid."""
+    mesh, off = vase(foot, count), 0.1 * foot
+    tilt, world = at_rest(tmp_path, mesh, off)
+    assert tilt == pytest.approx(expected_tilt(mesh, off), rel=1e-5, abs=1e-15)
+    assert np.abs(world.v).max() < 1e-10
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_a_stone_lies_still_on_a_facet(tmp_path, level):
+    """One that pressed at its centroid let the stone rock as it liked."""
+    mesh = stone(level)
+    area, seconds = moments_of(foot_of(mesh))
+    off = 0.05 * float(np.sqrt(seconds[0, 0] / area))
+    tilt, world = at_rest(tmp_path, mesh, off)
+    assert tilt == pytest.approx(expected_tilt(mesh, off), rel=3e-4)
+    assert np.abs(world.v).max() < 1e-10
