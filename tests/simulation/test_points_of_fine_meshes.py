@@ -31,11 +31,14 @@ def floor(path: Path, count: int, cell: float) -> Path:
     return path
 
 
-@pytest.mark.parametrize("margin", [0.0, None], ids=["no margin", "default margin"])
+@pytest.mark.parametrize("margin", [0.0, 1e-5, None], ids=["no margin", "narrow margin", "default margin"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("count", [4, 20])
 def test_a_box_on_a_floor_of_cells_tilts_as_on_an_elastic_foundation(tmp_path, count, place, margin):
-    """In cells larger than itself; of more than 64 triangles by 1.35 times as far."""
+    """In cells larger than itself; of more than 64 triangles by 1.35 times as far.
+
+    A narrow margin makes narrow faces along the edges, of little area, but long: 4e-5 of the tilt was theirs.
+    """
     scene = hs.SceneBuilder("floor", time_step=1e-3, contact={"friction": 0.5, "margin": margin})
     scene.add_static(
         "floor", "mesh", path=str(floor(tmp_path / "floor.obj", count, 0.25)), compliance="rigid"
@@ -53,7 +56,7 @@ def test_a_box_on_a_floor_of_cells_tilts_as_on_an_elastic_foundation(tmp_path, c
     world = hs.World(scene.build())
     world.step(500)
     tilt = -world.frame_pose("box")[2, 0]
-    assert tilt == pytest.approx(MASS * G * OFF / (foundation * SIZE[1] * SIZE[0] ** 3 / 12.0), rel=2e-5)
+    assert tilt == pytest.approx(MASS * G * OFF / (foundation * SIZE[1] * SIZE[0] ** 3 / 12.0), rel=1e-5)
     assert np.abs(world.v).max() < 1e-10
 
 

@@ -24,7 +24,8 @@ def vase(foot: float, count: int) -> trimesh.Trimesh:
     radius = foot + (0.07 - foot) * np.sin(np.pi * z / 0.2) ** 0.7
     angle = 2.0 * np.pi * np.arange(count) / count
     rings = [
-        np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(count, h)]) for r, h in zip(radius, z)
+        np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(count, h)])
+        for r, h in zip(radius, z, strict=True)
     ]
     vertices = np.vstack([*rings, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.2]]])
     low, foot_middle = np.arange(count), len(vertices) - 2

@@ -33,8 +33,8 @@ UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Share of a patch's second moment within its faces, in the direction in which it is largest, between which the points
 #: move apart: what lies below is an error that is left.
 FINE, COARSE = 0.03, 0.06
-#: Shares of a patch's area between which they do: the second moment of a smaller face is nothing beside that of all.
-TINY, SMALL = 1e-5, 1e-4
+#: Second moments between which they do, as shares of the square of the patch's area: less is nothing beside that of all.
+TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
 
@@ -142,18 +142,20 @@ def set_points(faces, f, is_rigid, apart, area, points):
     Reads faces: data, num_vertices.
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
+    corner = corner_of(faces, f, 0)
+    size = math.sqrt(_dot(corner, corner))
     if not is_rigid:
-        size = faces.data[AREA, f]
-        if faces.data[PRESSURE, f] <= 0.0 or size <= TINY * area:
+        moment, whole = faces.data[AREA, f] * size * size, area * area
+        if faces.data[PRESSURE, f] <= 0.0 or moment <= TINY * whole:
             return 1
-        if size < SMALL * area:
-            apart *= (size - TINY * area) / ((SMALL - TINY) * area)
+        if moment < SMALL * whole:
+            apart *= (moment - TINY * whole) / ((SMALL - TINY) * whole)
     apart *= _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if apart == 0.0:
         return 1
     n = faces.num_vertices[f]
-    corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
-    size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
+    normal = _normal(faces, f, n)
+    double_area = math.sqrt(_dot(normal, normal))
     if not size * double_area > 0.0:
         return 1
     e = corner[0] / size, corner[1] / size, corner[2] / size
