@@ -33,7 +33,7 @@ UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Share of a patch's second moment within its faces, in the direction in which it is largest, between which the points
 #: move apart: what lies below is an error that is left.
 FINE, COARSE = 0.03, 0.06
-#: Second moments between which they do, as shares of the square of the patch's area: less is nothing beside that of all.
+#: Second moments between which they do, as shares of the square of the patch's area: less is nothing beside all.
 TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
