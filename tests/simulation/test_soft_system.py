@@ -256,13 +256,13 @@ def sliders(tmp_path_factory):
     return system
 
 
-def end_of(system, jax, steps):
+def end_of(system, jax, steps, scheme="euler"):
     """The state at the end by that at the start and constant efforts, and a state in contact with efforts."""
     twin, jnp = system.as_arrays_of(jax.numpy), jax.numpy
 
     def end(x):
         efforts = jnp.broadcast_to(x[4:], (steps, 2))
-        qs, vs = twin.rollout(x[:2], x[2:4], efforts, DT, "euler")
+        qs, vs = twin.rollout(x[:2], x[2:4], efforts, DT, scheme)
         return jnp.concatenate([qs[-1], vs[-1]])
 
     x = np.array([0.0005, 0.02, 0.3, -0.2, 1.0, 0.1])
@@ -281,9 +281,10 @@ def test_gradients_and_hessians_of_a_step_are_those_of_central_differences(slide
 
 
 @pytest.mark.long
-def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(sliders, jax):
+@pytest.mark.parametrize(("scheme", "steps"), [("euler", 20), ("rk4", 1), ("rk4", 10)])
+def test_gradients_and_hessians_of_a_rollout_are_those_of_central_differences(sliders, jax, scheme, steps):
     """Column by column, with one function for all of them: a Hessian in one piece takes minutes to compile."""
-    end, x = end_of(sliders, jax, 20)
+    end, x = end_of(sliders, jax, steps, scheme)
     unit, value = np.eye(6), jax.jit(end)
 
     def slope(x, along):
