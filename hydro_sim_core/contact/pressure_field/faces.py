@@ -26,7 +26,8 @@ PRESSURE = 7
 SLOPE_A = 8
 SLOPE_B = 9
 GRADIENT = 10
-NUM_ROWS = 13
+SPREAD = 13
+NUM_ROWS = 16
 #: Pressures on a polygon below this share of the largest one have no sign.
 ROUND_OFF = 1e-9
 #: Cosine of the angle between normal and gradient below which a face is upright.
@@ -43,7 +44,8 @@ class FaceBuffer(NamedTuple):
     Attributes:
         data: (NUM_ROWS, capacity or a few more): centroid (3), unit normal out of A into B (3), area m^2, pressure at
             the centroid Pa, slopes of the two fields along the normal Pa/m (infinite on a rigid side), gradient of the
-            field that gives the pressure (3) Pa/m.
+            field that gives the pressure (3) Pa/m, and, while there is no polygon, second moments of the area over the
+            area, m^2: along the first axis of ``axes_across``, of both, along the second.
         polygons: (capacity, MAX_VERTICES, 3) vertices, m.
         num_vertices: (capacity,) number of vertices of each polygon; 0 while it is not made (see ``late_polygons``).
         elements: (capacity, 2) element of A and of B of faces whose polygon is not made.
@@ -65,6 +67,15 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
         num_vertices=np.zeros(capacity, dtype=np.int64),
         elements=np.zeros((capacity, 2), dtype=np.int64),
     )
+
+
+@kernel(inline=True)
+def axes_across(n):
+    """Two axes across the unit vector n: one formula for all directions, without a branch (Duff 2017)."""
+    sign = math.copysign(1.0, n[2])
+    p = -1.0 / (sign + n[2])
+    q = n[0] * n[1] * p
+    return (1.0 + sign * n[0] * n[0] * p, sign * q, -sign * n[0]), (q, sign + n[1] * n[1] * p, -n[1])
 
 
 @kernel(inline=True)

@@ -11,7 +11,7 @@ import math
 
 from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, Float1D, entry, kernel
 from hydro_sim_core.contact.pressure_field.element_pairs import MIN_COSINE
-from hydro_sim_core.contact.pressure_field.faces import GRADIENT, NORMAL, SLOPE_A, SLOPE_B
+from hydro_sim_core.contact.pressure_field.faces import GRADIENT, NORMAL, SLOPE_A, SLOPE_B, axes_across
 from hydro_sim_core.contact.pressure_field.lanes import (
     AT,
     AXIS_S,
@@ -74,16 +74,6 @@ def _turned(w, lane, row, R):
     """A vector of A's record in B's frame."""
     x = vector(w, lane, RECORD_A + row)
     return dot(R[0], x), dot(R[1], x), dot(R[2], x)
-
-
-@kernel(inline=True)
-def _set_axes(w, lane, n):
-    """Two axes across the unit vector n: one formula for all directions, without a branch (Duff 2017)."""
-    sign = math.copysign(1.0, n[2])
-    p = -1.0 / (sign + n[2])
-    q = n[0] * n[1] * p
-    set_vector(w, lane, AXIS_S, (1.0 + sign * n[0] * n[0] * p, sign * q, -sign * n[0]))
-    set_vector(w, lane, AXIS_T, (q, sign + n[1] * n[1] * p, -n[1]))
 
 
 @kernel(inline=True)
@@ -173,7 +163,9 @@ def _set_plane(w, lane, n, slopes, field, level, x, center):
     w[FIELD * LANES + lane] = level
     set_vector(w, lane, ORIGIN, x)
     set_vector(w, lane, CENTER, center)
-    _set_axes(w, lane, n)
+    first, second = axes_across(n)
+    set_vector(w, lane, AXIS_S, first)
+    set_vector(w, lane, AXIS_T, second)
 
 
 @kernel(inline=True)

@@ -25,6 +25,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     NUM_ROWS,
     PRESSURE,
     ROUND_OFF,
+    SPREAD,
 )
 
 #: Pairs in a block. Several times what a vector register holds: what one group of lanes waits for, another computes.
@@ -172,6 +173,40 @@ def _add_triangle(w, lane, i, s, t, total):
 
 
 @kernel(inline=True)
+def _add_spread(w, lane, i, s, t, total):
+    """Add twice the second moments of the triangle of the centroid and an edge over the polygon's area."""
+    a, b, c, low, high = _line(w, lane, i)
+    is_edge = high > low
+    u, length = 0.5 * (low + high) if is_edge else 0.0, high - low if is_edge else 0.0
+    x, y = b * u - c * a - s, -(a * u + c * b) - t
+    area, along = (a * s + b * t + c) * length, length * length * (1.0 / 12.0)
+    return (
+        total[0] + area,
+        total[1] + area * (x * x + along * b * b),
+        total[2] + area * (x * y - along * a * b),
+        total[3] + area * (y * y + along * a * a),
+    )
+
+
+@kernel(inline=True)
+def _spread(w, lane, num_lines):
+    """Second moments of the polygon about its centroid, in place of where that is along the axes."""
+    s, t = w[(FACE + SPREAD) * LANES + lane], w[(FACE + SPREAD + 1) * LANES + lane]
+    # One by one, as the compiler does not unroll a loop over these.
+    sums = _add_spread(w, lane, 0, s, t, (0.0, 0.0, 0.0, 0.0))
+    sums = _add_spread(w, lane, 1, s, t, sums)
+    sums = _add_spread(w, lane, 2, s, t, sums)
+    sums = _add_spread(w, lane, 3, s, t, sums)
+    sums = _add_spread(w, lane, 4, s, t, sums)
+    if num_lines > 5:
+        sums = _add_spread(w, lane, 5, s, t, sums)
+        sums = _add_spread(w, lane, 6, s, t, sums)
+        sums = _add_spread(w, lane, 7, s, t, sums)
+    half = 0.5 / (sums[0] + TINY)
+    set_vector(w, lane, FACE + SPREAD, (half * sums[1], half * sums[2], half * sums[3]))
+
+
+@kernel(inline=True)
 def _widen(w, lane, i, level, along_s, along_t, span):
     """Lowest and highest pressure so far, 0 among them, and at both ends of an edge."""
     a, b, c, low, high = _line(w, lane, i)
@@ -199,6 +234,7 @@ def _measure(w, lane, num_lines):
         sums = _add_triangle(w, lane, i, s, t, sums)
     two_thirds = (2.0 / 3.0) / (sums[0] + TINY)
     s, t = s * (1.0 / 3.0) + two_thirds * sums[1], t * (1.0 / 3.0) + two_thirds * sums[2]
+    w[(FACE + SPREAD) * LANES + lane], w[(FACE + SPREAD + 1) * LANES + lane] = s, t
     x, u, v = vector(w, lane, ORIGIN), vector(w, lane, AXIS_S), vector(w, lane, AXIS_T)
     step = s * u[0] + t * v[0], s * u[1] + t * v[1], s * u[2] + t * v[2]
     center = vector(w, lane, CENTER)
@@ -233,6 +269,8 @@ def cut_polygons(w, num_lines):
         _cross_with_following(w, 6, num_lines)
     for lane in range(LANES):
         _measure(w, lane, num_lines)
+    for lane in range(LANES):
+        _spread(w, lane, num_lines)
 
 
 @kernel(inline=True)
@@ -247,3 +285,4 @@ def cut_first_polygon(w, num_lines):
         _cross_in_lane(w, 0, 5, num_lines)
         _cross_in_lane(w, 0, 6, num_lines)
     _measure(w, 0, num_lines)
+    _spread(w, 0, num_lines)

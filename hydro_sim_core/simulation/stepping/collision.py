@@ -154,7 +154,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
     Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; model.points: first_pair; scratch.patches:
-    apart, num.
+    num.
     Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, num_deep, num_faceless, pair;
     scratch.points: num_faced.
     """
@@ -178,7 +178,7 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
         if found == count:
             continue
         patches.apart[p], patches.area[p] = apart_and_area(model, scratch, pair, count, found)
-        if model.splits_faces or patches.apart[p] > 0.0:
+        if model.splits_faces:
             rows = model.pair_rows[pair]
             complete_polygons(
                 model.geometries,
@@ -191,7 +191,6 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
                 count,
                 found,
             )
-        if model.splits_faces:
             found = split_into_fans(scratch.faces, count, found)
             if found > scratch.faces.num_vertices.shape[0]:
                 return found

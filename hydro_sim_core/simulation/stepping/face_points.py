@@ -17,8 +17,10 @@ from hydro_sim_core.contact.pressure_field.faces import (
     GRADIENT,
     NORMAL,
     PRESSURE,
+    SPREAD,
     SURE_RISE,
     UPRIGHT,
+    axes_across,
     corner_of,
     share_of_rise,
     steepness_of,
@@ -33,6 +35,8 @@ UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Share of a patch's second moment within its faces, in the direction in which it is largest, between which the points
 #: move apart: what lies below is an error that is left.
 FINE, COARSE = 0.03, 0.06
+#: The same for round bodies, as shares of areas: of twelve equal faces, and of six.
+MANY, FEW = 1.0 / 12.0, 1.0 / 6.0
 #: Second moments between which they do, as shares of the square of the patch's area: less is nothing beside all.
 TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
@@ -74,10 +78,14 @@ def apart_and_area(model, scratch, pair, first, last):
         return 1.0, area
     if not area > 0.0:
         return 0.0, 0.0
-    share = squares / (area * area)
-    if spread > 0.0:
-        share = _share_within(data, first, last, area, spread, slenderness)
-    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), area
+    if spread == 0.0:
+        return _rise(squares / (area * area), MANY, FEW), area
+    return _rise(_share_within(data, first, last, area, spread, slenderness), FINE, COARSE), area
+
+
+@kernel(inline=True)
+def _rise(share, none, whole):
+    return min(max((share - none) / (whole - none), 0.0), 1.0)
 
 
 @kernel
@@ -123,8 +131,6 @@ def _pressing_area(data, f):
 def set_points(faces, f, is_rigid, apart, area, points):
     """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
 
-    The first lies towards the polygon's first vertex: in a triangle each lies halfway to a vertex.
-
     One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the
     pressure falls along it to nothing, and parts of it would press and let go. As a face turns to lean, the three move
     together, so that no moment jumps. One point is that, too, of a face in the margin, and of one with pressure of both
@@ -139,30 +145,23 @@ def set_points(faces, f, is_rigid, apart, area, points):
         area: Of its patch, m^2; 0 if faces of any size have three points.
         points: (POINTS, 3) the result, m.
 
-    Reads faces: data, num_vertices.
+    Reads faces: data.
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
-    corner = corner_of(faces, f, 0)
-    size = math.sqrt(_dot(corner, corner))
-    if not is_rigid:
-        moment, whole = faces.data[AREA, f] * size * size, area * area
-        if faces.data[PRESSURE, f] <= 0.0 or moment <= TINY * whole:
-            return 1
-        if moment < SMALL * whole:
-            apart *= (moment - TINY * whole) / ((SMALL - TINY) * whole)
+    if not is_rigid and faces.data[PRESSURE, f] <= 0.0:
+        return 1
     apart *= _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if apart == 0.0:
         return 1
-    n = faces.num_vertices[f]
-    normal = _normal(faces, f, n)
-    double_area = math.sqrt(_dot(normal, normal))
-    if not size * double_area > 0.0:
-        return 1
-    e = corner[0] / size, corner[1] / size, corner[2] / size
-    h = _cross((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area), e)
-    along, mixed, aside, off = _moments(faces, f, n, e, h)
+    e, h, (along, mixed, aside) = _axes_and_moments(faces, f)
+    if not is_rigid:
+        moment, whole = faces.data[AREA, f] * (along + aside), area * area
+        if moment <= TINY * whole:
+            return 1
+        if moment < SMALL * whole:
+            apart *= (moment - TINY * whole) / ((SMALL - TINY) * whole)
     rest = along * aside - mixed * mixed
-    if off > CUT * size or not aside > 0.0 or not rest > 0.0:
+    if not aside > 0.0 or not rest > 0.0:
         return 1
     first, second, third = (
         apart * math.sqrt(2.0 * rest / aside),
@@ -175,6 +174,31 @@ def set_points(faces, f, is_rigid, apart, area, points):
         points[1, axis] = side - 0.5 * ahead
         points[2, axis] = -side - 0.5 * ahead
     return POINTS if _have_one_sign(faces.data, f, points) else 1
+
+
+@kernel(inline=True)
+def _axes_and_moments(faces, f):
+    """Two axes along face f, and the second moments of its polygon about its centroid as shares of its area, m^2.
+
+    They are zeros where the face presses beside the centroid of its polygon, or has no area. A face found in lanes has
+    moments in place of a polygon, along the same axes.
+
+    Reads faces: data, num_vertices.
+    """
+    data, n = faces.data, faces.num_vertices[f]
+    if n == 0:
+        e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
+        return e, h, (data[SPREAD, f], data[SPREAD + 1, f], data[SPREAD + 2, f])
+    normal = _normal(faces, f, n)
+    double_area = math.sqrt(_dot(normal, normal))
+    if not double_area > 0.0:
+        return normal, normal, (0.0, 0.0, 0.0)
+    e, h = axes_across((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area))
+    along, mixed, aside, off = _moments(faces, f, n, e, h)
+    # Small beside the polygon, and no number where that has no size.
+    if not off * off <= CUT * CUT * (along + aside):
+        return e, h, (0.0, 0.0, 0.0)
+    return e, h, (along, mixed, aside)
 
 
 @kernel(inline=True)
