@@ -28,6 +28,8 @@ from hydro_sim_core.contact.pressure_field.lanes import (
     LEVEL,
     LINE_ROWS,
     LINES,
+    LINES_OF_TETRAHEDRON,
+    LINES_OF_TRIANGLE,
     LOW,
     NUM_LINES,
     ORIGIN,
@@ -53,9 +55,10 @@ from hydro_sim_core.contact.pressure_field.lanes import (
 _ALONG, _IN_WALL = 1e-10, 1e-5
 #: Relative difference of gradients below which the plane has no meaning.
 _PARALLEL = 1e-12
-#: Lines of pairs with a half space: four walls of A, and the end of the half space's field.
-_LINES_ON_HALF_SPACE = 5
-#: Value of the walls of a tetrahedron and of a triangle at the centroid.
+#: Lines of a triangle and a tetrahedron, and of what is on a half space, where its field ends.
+_WITH_TRIANGLE = LINES_OF_TRIANGLE + LINES_OF_TETRAHEDRON
+_TETRAHEDRON_ON_HALF_SPACE, _TRIANGLE_ON_HALF_SPACE = LINES_OF_TETRAHEDRON + 1, LINES_OF_TRIANGLE + 1
+#: Value of the walls of a tetrahedron and of the edges of a triangle at the centroid.
 _QUARTER, _THIRD = 0.25, 1.0 / 3.0
 
 
@@ -95,21 +98,20 @@ def _set_line(w, lane, line, wall, level):
 
 
 @kernel(inline=True)
-def _set_walls(w, lane, first, share, walls, x):
-    """Lines of an element's four walls; return its share for doubts.
+def _set_walls(w, lane, first, walls, x):
+    """Lines of a tetrahedron's four walls; return its share for doubts.
 
     Args:
         w: Block.
         lane: Lane.
         first: First line.
-        share: Value of the walls' functions at the centroid.
         walls: (4, 3) their gradients, 1/m.
         x: (3) the way from the centroid to ``ORIGIN``, m.
     """
-    doubts = _set_line(w, lane, first, walls[0], share + dot(walls[0], x))
-    doubts += _set_line(w, lane, first + 1, walls[1], share + dot(walls[1], x))
-    doubts += _set_line(w, lane, first + 2, walls[2], share + dot(walls[2], x))
-    doubts += _set_line(w, lane, first + 3, walls[3], share + dot(walls[3], x))
+    doubts = _set_line(w, lane, first, walls[0], _QUARTER + dot(walls[0], x))
+    doubts += _set_line(w, lane, first + 1, walls[1], _QUARTER + dot(walls[1], x))
+    doubts += _set_line(w, lane, first + 2, walls[2], _QUARTER + dot(walls[2], x))
+    doubts += _set_line(w, lane, first + 3, walls[3], _QUARTER + dot(walls[3], x))
     return doubts
 
 
@@ -125,10 +127,11 @@ def _walls_of_a(w, lane, R):
 
 
 @kernel(inline=True)
-def _edges_of_a(w, lane, R):
-    """The three of a triangle; the fourth wall cuts nothing."""
-    w1, w2, w3 = _turned(w, lane, WALLS, R), _turned(w, lane, WALLS + 3, R), _turned(w, lane, WALLS + 6, R)
-    return w1, w2, w3, (0.0, 0.0, 0.0)
+def _set_edges_of_a(w, lane, R):
+    """Lines of a triangle's three edges, which are 1/3 at its centroid; return its share for doubts."""
+    doubts = _set_line(w, lane, 0, _turned(w, lane, WALLS, R), _THIRD)
+    doubts += _set_line(w, lane, 1, _turned(w, lane, WALLS + 3, R), _THIRD)
+    return doubts + _set_line(w, lane, 2, _turned(w, lane, WALLS + 6, R), _THIRD)
 
 
 @kernel(inline=True)
@@ -221,8 +224,8 @@ def _tetrahedra(w, lane, R, p_BA):
     g, h = _turned(w, lane, SLOPE, R), vector(w, lane, RECORD_B + SLOPE)
     level_a, level_b = w[(RECORD_A + LEVEL) * LANES + lane], w[(RECORD_B + LEVEL) * LANES + lane]
     x, rises, doubts = _set_equal_pressure(w, lane, g, level_a, at, h, level_b, center)
-    doubts += _set_walls(w, lane, 0, _QUARTER, _walls_of_a(w, lane, R), _apart(x, at))
-    doubts += _set_walls(w, lane, 4, _QUARTER, _walls_of_b(w, lane), x)
+    doubts += _set_walls(w, lane, 0, _walls_of_a(w, lane, R), _apart(x, at))
+    doubts += _set_walls(w, lane, 4, _walls_of_b(w, lane), x)
     _set_word(w, lane, rises, doubts)
 
 
@@ -234,8 +237,8 @@ def _triangle(w, lane, R, p_BA):
     n, h = _turned(w, lane, SLOPE, R), vector(w, lane, RECORD_B + SLOPE)
     slope, level = dot(h, n), w[(RECORD_B + LEVEL) * LANES + lane] + dot(h, x)
     _set_plane(w, lane, n, (math.inf, slope), h, level, x, center)
-    doubts = _set_walls(w, lane, 0, _THIRD, _edges_of_a(w, lane, R), (0.0, 0.0, 0.0))
-    doubts += _set_walls(w, lane, 4, _QUARTER, _walls_of_b(w, lane), x)
+    doubts = _set_edges_of_a(w, lane, R)
+    doubts += _set_walls(w, lane, LINES_OF_TRIANGLE, _walls_of_b(w, lane), x)
     _set_word(w, lane, slope >= MIN_COSINE * math.sqrt(dot(h, h)), doubts)
 
 
@@ -246,7 +249,7 @@ def _on_rigid_half_space(w, lane, R, p_BA):
     g, x = _turned(w, lane, SLOPE, R), (0.0, 0.0, -center[2])
     level = w[(RECORD_A + LEVEL) * LANES + lane] + dot(g, x)
     _set_plane(w, lane, (0.0, 0.0, -1.0), (g[2], math.inf), g, level, x, center)
-    doubts = _set_walls(w, lane, 0, _QUARTER, _walls_of_a(w, lane, R), x)
+    doubts = _set_walls(w, lane, 0, _walls_of_a(w, lane, R), x)
     doubts += _set_line(w, lane, 4, (0.0, 0.0, 0.0), 1.0)
     _set_word(w, lane, True, doubts)
 
@@ -258,7 +261,7 @@ def _on_half_space(w, lane, R, p_BA, field, margin):
     g, h = _turned(w, lane, SLOPE, R), (field[0], field[1], field[2])
     level_a, level_b = w[(RECORD_A + LEVEL) * LANES + lane], dot(h, center) + field[3]
     x, rises, doubts = _set_equal_pressure(w, lane, g, level_a, (0.0, 0.0, 0.0), h, level_b, center)
-    doubts += _set_walls(w, lane, 0, _QUARTER, _walls_of_a(w, lane, R), x)
+    doubts += _set_walls(w, lane, 0, _walls_of_a(w, lane, R), x)
     doubts += _set_line(w, lane, 4, (0.0, 0.0, -1.0), margin - center[2] - x[2])
     _set_word(w, lane, rises, doubts)
 
@@ -270,8 +273,8 @@ def _triangle_in_half_space(w, lane, R, p_BA, field, margin):
     n, h = _turned(w, lane, SLOPE, R), (field[0], field[1], field[2])
     slope = dot(h, n)
     _set_plane(w, lane, n, (math.inf, slope), h, dot(h, center) + field[3], origin, center)
-    doubts = _set_walls(w, lane, 0, _THIRD, _edges_of_a(w, lane, R), origin)
-    doubts += _set_line(w, lane, 4, (0.0, 0.0, -1.0), margin - center[2])
+    doubts = _set_edges_of_a(w, lane, R)
+    doubts += _set_line(w, lane, LINES_OF_TRIANGLE, (0.0, 0.0, -1.0), margin - center[2])
     _set_word(w, lane, slope >= MIN_COSINE * math.sqrt(dot(h, h)), doubts)
 
 
@@ -281,7 +284,7 @@ def cut_tetrahedra(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) -> None:
     R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
     for lane in range(LANES):
         _tetrahedra(w, lane, R, p)
-    cut_polygons(w, NUM_LINES)
+    cut_polygons(w, LINES_OF_TETRAHEDRON, NUM_LINES)
 
 
 @entry
@@ -290,7 +293,7 @@ def cut_triangles(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) -> None:
     R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
     for lane in range(LANES):
         _triangle(w, lane, R, p)
-    cut_polygons(w, NUM_LINES)
+    cut_polygons(w, LINES_OF_TRIANGLE, _WITH_TRIANGLE)
 
 
 @entry
@@ -299,7 +302,7 @@ def cut_on_rigid_half_space(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) 
     R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
     for lane in range(LANES):
         _on_rigid_half_space(w, lane, R, p)
-    cut_polygons(w, _LINES_ON_HALF_SPACE)
+    cut_polygons(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)
 
 
 @entry
@@ -312,10 +315,11 @@ def cut_on_half_space(
     if a_is_rigid:
         for lane in range(LANES):
             _triangle_in_half_space(w, lane, R, p, field, margin)
+        cut_polygons(w, LINES_OF_TRIANGLE, _TRIANGLE_ON_HALF_SPACE)
     else:
         for lane in range(LANES):
             _on_half_space(w, lane, R, p, field, margin)
-    cut_polygons(w, _LINES_ON_HALF_SPACE)
+        cut_polygons(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)
 
 
 # The same for the pair in the first lane alone: where one thread steps a world, all that is computed of a pair then
@@ -325,19 +329,19 @@ def cut_on_half_space(
 @kernel
 def cut_first_tetrahedra(w, R_BA, p_BA):
     _tetrahedra(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
-    cut_first_polygon(w, NUM_LINES)
+    cut_first_polygon(w, LINES_OF_TETRAHEDRON, NUM_LINES)
 
 
 @kernel
 def cut_first_triangles(w, R_BA, p_BA):
     _triangle(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
-    cut_first_polygon(w, NUM_LINES)
+    cut_first_polygon(w, LINES_OF_TRIANGLE, _WITH_TRIANGLE)
 
 
 @kernel
 def cut_first_on_rigid_half_space(w, R_BA, p_BA):
     _on_rigid_half_space(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
-    cut_first_polygon(w, _LINES_ON_HALF_SPACE)
+    cut_first_polygon(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)
 
 
 @kernel
@@ -346,6 +350,7 @@ def cut_first_on_half_space(w, R_BA, p_BA, field_b, margin, a_is_rigid):
     field = field_b[0], field_b[1], field_b[2], field_b[3]
     if a_is_rigid:
         _triangle_in_half_space(w, 0, R, p, field, margin)
+        cut_first_polygon(w, LINES_OF_TRIANGLE, _TRIANGLE_ON_HALF_SPACE)
     else:
         _on_half_space(w, 0, R, p, field, margin)
-    cut_first_polygon(w, _LINES_ON_HALF_SPACE)
+        cut_first_polygon(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)

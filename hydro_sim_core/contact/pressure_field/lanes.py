@@ -45,6 +45,8 @@ FIELD = 44
 LINES, LINE_ROWS = 45, 6
 A, B, C, LOW, HIGH, RATE = range(6)
 NUM_LINES = 8
+#: Lines of A's element, a tetrahedron or a triangle.
+LINES_OF_TETRAHEDRON, LINES_OF_TRIANGLE = 4, 3
 #: The face, rows as in ``FaceBuffer.data``.
 FACE = LINES + NUM_LINES * LINE_ROWS
 #: One bit for each line that is an edge; plus ``IS_FACE``, ``DOUBTFUL`` and ``CROSSES_ZERO``.
@@ -141,13 +143,13 @@ def _cross_with_following(w, i, num_lines):
 
 
 @kernel(inline=True)
-def _add_edge(w, lane, i, total):
+def _add_edge(w, lane, i, bit, total):
     """Add one if a line is an edge, its bit, and its middle."""
     a, b, c, low, high = _line(w, lane, i)
     t, is_edge = 0.5 * (low + high), high > low
     return (
         total[0] + (1.0 if is_edge else 0.0),
-        total[1] + (float(1 << i) if is_edge else 0.0),
+        total[1] + (float(1 << bit) if is_edge else 0.0),
         total[2] + (b * t - c * a if is_edge else 0.0),
         total[3] - (a * t + c * b if is_edge else 0.0),
     )
@@ -197,10 +199,12 @@ def _spread(w, lane, num_lines):
     sums = _add_spread(w, lane, 1, s, t, sums)
     sums = _add_spread(w, lane, 2, s, t, sums)
     sums = _add_spread(w, lane, 3, s, t, sums)
-    sums = _add_spread(w, lane, 4, s, t, sums)
+    if num_lines > 4:
+        sums = _add_spread(w, lane, 4, s, t, sums)
     if num_lines > 5:
         sums = _add_spread(w, lane, 5, s, t, sums)
         sums = _add_spread(w, lane, 6, s, t, sums)
+    if num_lines > 7:
         sums = _add_spread(w, lane, 7, s, t, sums)
     half = 0.5 / (sums[0] + TINY)
     set_vector(w, lane, FACE + SPREAD, (half * sums[1], half * sums[2], half * sums[3]))
@@ -221,11 +225,13 @@ def _widen(w, lane, i, level, along_s, along_t, span):
 
 
 @kernel(inline=True)
-def _measure(w, lane, num_lines):
+def _measure(w, lane, num_of_a, num_lines):
     """Area, centroid and pressure of the polygon, and its word."""
     total = 0.0, 0.0, 0.0, 0.0
-    for i in range(num_lines):
-        total = _add_edge(w, lane, i, total)
+    for i in range(num_of_a):
+        total = _add_edge(w, lane, i, i, total)
+    for i in range(num_of_a, num_lines):
+        total = _add_edge(w, lane, i, i - num_of_a + LINES_OF_TETRAHEDRON, total)
     num_edges, edges = total[0], total[1]
     per_edge = 1.0 / (num_edges if num_edges > 0.0 else 1.0)
     s, t = per_edge * total[2], per_edge * total[3]
@@ -257,32 +263,36 @@ def _measure(w, lane, num_lines):
 
 
 @kernel(inline=True)
-def cut_polygons(w, num_lines):
-    """Write the faces and words of all polygons of a block from their planes and first ``num_lines`` lines."""
+def cut_polygons(w, num_of_a, num_lines):
+    """Write the faces and words of all polygons of a block from their planes and lines, those of A's element first."""
     _cross_with_following(w, 0, num_lines)
     _cross_with_following(w, 1, num_lines)
     _cross_with_following(w, 2, num_lines)
-    _cross_with_following(w, 3, num_lines)
+    if num_lines > 4:
+        _cross_with_following(w, 3, num_lines)
     if num_lines > 5:
         _cross_with_following(w, 4, num_lines)
         _cross_with_following(w, 5, num_lines)
+    if num_lines > 7:
         _cross_with_following(w, 6, num_lines)
     for lane in range(LANES):
-        _measure(w, lane, num_lines)
+        _measure(w, lane, num_of_a, num_lines)
     for lane in range(LANES):
         _spread(w, lane, num_lines)
 
 
 @kernel(inline=True)
-def cut_first_polygon(w, num_lines):
+def cut_first_polygon(w, num_of_a, num_lines):
     """The same for the first lane alone."""
     _cross_in_lane(w, 0, 0, num_lines)
     _cross_in_lane(w, 0, 1, num_lines)
     _cross_in_lane(w, 0, 2, num_lines)
-    _cross_in_lane(w, 0, 3, num_lines)
+    if num_lines > 4:
+        _cross_in_lane(w, 0, 3, num_lines)
     if num_lines > 5:
         _cross_in_lane(w, 0, 4, num_lines)
         _cross_in_lane(w, 0, 5, num_lines)
+    if num_lines > 7:
         _cross_in_lane(w, 0, 6, num_lines)
-    _measure(w, 0, num_lines)
+    _measure(w, 0, num_of_a, num_lines)
     _spread(w, 0, num_lines)
