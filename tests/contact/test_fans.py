@@ -10,7 +10,14 @@ from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 from hydro_sim_core.contact import ContactPatch
-from hydro_sim_core.contact.pressure_field.faces import AREA, CENTROID, PRESSURE, SPREAD, FaceBuffer, make_face_buffer
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    CENTROID,
+    PRESSURE,
+    SPREAD,
+    FaceBuffer,
+    make_face_buffer,
+)
 from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.geometry import Geometry
 from support.contact.patches import moment_at_centroids
