@@ -180,8 +180,9 @@ def set_points(faces, f, is_rigid, apart, area, points):
 def _axes_and_moments(faces, f):
     """Two axes along face f, and the second moments of its polygon about its centroid as shares of its area, m^2.
 
-    They are zeros where the face presses beside the centroid of its polygon, or has no area. A face found in lanes has
-    moments in place of a polygon, along the same axes.
+    They are zeros where the face presses beside the centroid of its polygon, or has no area. The first axis points to
+    the polygon's first vertex: in a triangle the three points lie halfway to its vertices, which is best for friction.
+    A face found in lanes has moments in place of a polygon, along axes across its normal.
 
     Reads faces: data, num_vertices.
     """
@@ -189,14 +190,14 @@ def _axes_and_moments(faces, f):
     if n == 0:
         e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
         return e, h, (data[SPREAD, f], data[SPREAD + 1, f], data[SPREAD + 2, f])
-    normal = _normal(faces, f, n)
-    double_area = math.sqrt(_dot(normal, normal))
-    if not double_area > 0.0:
+    corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
+    size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
+    if not size * double_area > 0.0:
         return normal, normal, (0.0, 0.0, 0.0)
-    e, h = axes_across((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area))
+    e = corner[0] / size, corner[1] / size, corner[2] / size
+    h = _cross((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area), e)
     along, mixed, aside, off = _moments(faces, f, n, e, h)
-    # Small beside the polygon, and no number where that has no size.
-    if not off * off <= CUT * CUT * (along + aside):
+    if off > CUT * size:
         return e, h, (0.0, 0.0, 0.0)
     return e, h, (along, mixed, aside)
 
