@@ -8,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from threading import Event
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from hydro_sim.task_control import __main__ as program
 from hydro_sim.task_control import controller as controller_module
 from hydro_sim.task_control.controller import TaskController
 from hydro_sim_bringup.task_plan import plan_task
-from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, find_task, run_trial
 from hydro_sim_core.tasks import attempt as attempt_module
@@ -28,6 +27,7 @@ from hydro_sim_core.tasks.task import Outcome
 from hydro_sim_core.tasks.trial import draw, scene_of
 from support.ros.executors import executor_in
 from support.ros.node_process import NodeProcess
+from support.ros.still import Still
 from support.ros_domains import take_domain
 
 TASK, SEED = TASKS["pancake_flip"], 3
@@ -159,34 +159,21 @@ def compare_to_the_last_bit(monkeypatch, ros, task, duration=0.5):
     return measured
 
 
-class Still:
-    """Stands still for a tenth of a second, or gives up."""
-
-    def __init__(self, model, period):
-        self.robot = SimpleNamespace(phase="stand still")
-
-    def script(self, measured):
-        for _ in range(10):
-            yield {"joint_1": JointCommand(position=measured.positions["joint_1"])}
-        if self.gives_up:
-            raise TaskFailed("it is too dull")
-
-    gives_up = False
-
-
 class GivesUp(Still):
-    gives_up = True
+    def script(self, measured):
+        yield from super().script(measured)
+        raise TaskFailed("it is too dull")
 
 
 class Raises(Still):
-    @property
-    def gives_up(self):
+    def script(self, measured):
+        yield from super().script(measured)
         raise ValueError("no way")
 
 
 RAISED = (
     f"the controller raised ValueError: no way ({__file__}, "
-    f"line {inspect.getsourcelines(Raises.gives_up.fget)[1] + 2})"
+    f"line {inspect.getsourcelines(Raises.script)[1] + 2})"
 )
 
 

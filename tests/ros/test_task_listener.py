@@ -16,20 +16,10 @@ from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, run_trial
 from hydro_sim_core.tasks import trial as trial_module
 from support.ros.executors import executor_in
+from support.ros.still import Still
 from support.ros_domains import take_domain
 
 TASK = TASKS["pancake_flip"]
-
-
-class Still:
-    """Stands still."""
-
-    def __init__(self, model, period):
-        self.robot = SimpleNamespace(phase="stand still")
-
-    def script(self, measured):
-        for _ in range(10):
-            yield {"joint_1": JointCommand(position=measured.positions["joint_1"])}
 
 
 @pytest.fixture
