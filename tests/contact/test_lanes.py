@@ -22,7 +22,9 @@ from hydro_sim_core.contact.pressure_field.faces import (
     CENTROID,
     NORMAL,
     PRESSURE,
+    SPREAD,
     FaceBuffer,
+    axes_across,
     make_face_buffer,
 )
 from hydro_sim_core.contact.pressure_field.kept_pairs import NOTHING_KEPT, begin_pass
@@ -116,13 +118,16 @@ class Query:
         """How often ``again`` has begun a walk."""
         return int(self._scratch[2].generation[0])
 
-    def polygons(self, X_BA: np.ndarray) -> FaceBuffer:
-        """The faces of ``fresh`` with polygons."""
+    def polygons(self, X_BA: np.ndarray) -> tuple[FaceBuffer, np.ndarray]:
+        """The faces of ``fresh`` with polygons, and which of them had none."""
         found = self.fresh(X_BA)
         assert found is not None
         faces = self._faces[1]
+        had_none = faces.num_vertices[: len(found)] == 0
         complete_polygons(self.geometries, 0, 1, *parts(X_BA), self._scratch[1].work, faces, 0, len(found))
-        return FaceBuffer(faces.data[:, : len(found)], *(array[: len(found)] for array in faces[1:]))
+        return FaceBuffer(
+            faces.data[:, : len(found)], *(array[: len(found)] for array in faces[1:])
+        ), had_none
 
     def _rows(self, form: int, count: int) -> np.ndarray | None:
         assert count < CAPACITY
@@ -171,8 +176,8 @@ def test_lanes_are_vector_instructions(name: str) -> None:
         widths = re.findall(rf"{operation} (?:\w+ )*(<\d+ x double>|double)", code)
         scalar = widths.count("double")
         assert len(widths) > 8
-        # Of a half space's field a few numbers are computed once.
-        assert scalar <= 0.05 * len(widths), f"{scalar} of {len(widths)} {operation} stand alone"
+        # Of a half space's field a few numbers are computed once. One loop over lines that stays a loop would be more.
+        assert scalar <= (8 if name == "cut_on_half_space" else 0), f"{scalar} {operation} stand alone"
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -209,7 +214,8 @@ def test_what_is_kept_changes_no_bit(name: str, step: float) -> None:
 def test_polygons_are_those_of_the_faces(name: str) -> None:
     a, b, distance = PAIRS[name]
     (X_BA,) = motion(distance, 1, 0.0, 5)
-    faces = Query(a, b).polygons(X_BA)
+    faces, had_none = Query(a, b).polygons(X_BA)
+    assert had_none.mean() > 0.4  # the others are parted where the pressure is zero
     total = faces.data[AREA].sum()
     for f, n in enumerate(faces.num_vertices):
         corners, area, center = (
@@ -224,6 +230,15 @@ def test_polygons_are_those_of_the_faces(name: str) -> None:
         weights = np.linalg.norm(parts_of_fan, axis=1)
         off = weights @ (arms + np.roll(arms, -1, axis=0)) / 3.0
         assert np.abs(off).max() <= 1e-10 * total**0.5 * area + 1e-14 * total
+        if not had_none[f]:
+            continue
+        # Second moments, of triangles of the centroid and two corners.
+        flat = arms @ np.array(axes_across(faces.data[NORMAL : NORMAL + 3, f])).T
+        ahead = np.roll(flat, -1, axis=0)
+        outer = sum(np.einsum("ni,nj->nij", x, x) for x in (flat, ahead, flat + ahead))
+        (along, mixed), (_, aside) = np.einsum("n,nij->ij", weights, outer) / (12.0 * area)
+        spread, size = faces.data[SPREAD : SPREAD + 3, f], np.square(arms).sum(axis=1).max()
+        assert np.abs(spread - [along, mixed, aside]).max() <= 1e-10 * size + 1e-14 * total
 
 
 def test_flush_bodies_are_left_to_one_pair_after_another() -> None:
