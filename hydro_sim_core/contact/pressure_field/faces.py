@@ -26,8 +26,9 @@ PRESSURE = 7
 SLOPE_A = 8
 SLOPE_B = 9
 GRADIENT = 10
-SPREAD = 13
-NUM_ROWS = 16
+AHEAD = 13
+ASIDE = 15
+NUM_ROWS = 17
 #: Pressures on a polygon below this share of the largest one have no sign.
 ROUND_OFF = 1e-9
 #: Cosine of the angle between normal and gradient below which a face is upright.
@@ -44,8 +45,9 @@ class FaceBuffer(NamedTuple):
     Attributes:
         data: (NUM_ROWS, capacity or a few more): centroid (3), unit normal out of A into B (3), area m^2, pressure at
             the centroid Pa, slopes of the two fields along the normal Pa/m (infinite on a rigid side), gradient of the
-            field that gives the pressure (3) Pa/m, and, while there is no polygon, second moments of the area over the
-            area, m^2: along the first axis of ``axes_across``, of both, along the second.
+            field that gives the pressure (3) Pa/m, and, while there is no polygon, two vectors (2, 2) in the axes of
+            ``axes_across``, m: p and q of three points p, q - p / 2 and -q - p / 2 beside the centroid that have the
+            second moments of the area.
         polygons: (capacity, MAX_VERTICES, 3) vertices, m.
         num_vertices: (capacity,) number of vertices of each polygon; 0 while it is not made (see ``late_polygons``).
         elements: (capacity, 2) element of A and of B of faces whose polygon is not made.

@@ -17,15 +17,18 @@ Where round-off decides, as between aligned bodies, a lane says that it is *doub
 
 from __future__ import annotations
 
+import math
+
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
+    AHEAD,
     AREA,
+    ASIDE,
     CENTROID,
     GRADIENT,
     NUM_ROWS,
     PRESSURE,
     ROUND_OFF,
-    SPREAD,
 )
 
 #: Pairs in a block. Several times what a vector register holds: what one group of lanes waits for, another computes.
@@ -176,26 +179,35 @@ def _add_triangle(w, lane, i, s, t, total):
 
 @kernel(inline=True)
 def _add_spread(w, lane, i, s, t, total):
-    """Add twice the second moments of the triangle of the centroid and an edge over the polygon's area."""
+    """Add twice the second moments of the triangle of the centroid and an edge; keep the farthest corner so far."""
     a, b, c, low, high = _line(w, lane, i)
     is_edge = high > low
-    u, length = 0.5 * (low + high) if is_edge else 0.0, high - low if is_edge else 0.0
-    x, y = b * u - c * a - s, -(a * u + c * b) - t
-    area, along = (a * s + b * t + c) * length, length * length * (1.0 / 12.0)
+    begin, length = low if is_edge else 0.0, high - low if is_edge else 0.0
+    p, q, half = b * begin - c * a - s, -(a * begin + c * b) - t, 0.5 * length
+    x, y = p + half * b, q - half * a
+    area, along = (a * s + b * t + c) * length, half * half * (1.0 / 3.0)
+    distance = p * p + q * q
+    is_farther = is_edge and distance > total[4]
     return (
         total[0] + area,
         total[1] + area * (x * x + along * b * b),
         total[2] + area * (x * y - along * a * b),
         total[3] + area * (y * y + along * a * a),
+        distance if is_farther else total[4],
+        p if is_farther else total[5],
+        q if is_farther else total[6],
     )
 
 
 @kernel(inline=True)
-def _spread(w, lane, num_lines):
-    """Second moments of the polygon about its centroid, in place of where that is along the axes."""
-    s, t = w[(FACE + SPREAD) * LANES + lane], w[(FACE + SPREAD + 1) * LANES + lane]
+def _set_points(w, lane, num_lines):
+    """Three points with the polygon's second moments, the first towards its farthest corner; see ``FaceBuffer``.
+
+    In a triangle each lies halfway to a corner. Zeros for polygons without extent. The rows have held the centroid.
+    """
+    s, t = w[(FACE + AHEAD) * LANES + lane], w[(FACE + AHEAD + 1) * LANES + lane]
     # One by one, as the compiler does not unroll a loop over these.
-    sums = _add_spread(w, lane, 0, s, t, (0.0, 0.0, 0.0, 0.0))
+    sums = _add_spread(w, lane, 0, s, t, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     sums = _add_spread(w, lane, 1, s, t, sums)
     sums = _add_spread(w, lane, 2, s, t, sums)
     sums = _add_spread(w, lane, 3, s, t, sums)
@@ -206,8 +218,20 @@ def _spread(w, lane, num_lines):
         sums = _add_spread(w, lane, 6, s, t, sums)
     if num_lines > 7:
         sums = _add_spread(w, lane, 7, s, t, sums)
-    half = 0.5 / (sums[0] + TINY)
-    set_vector(w, lane, FACE + SPREAD, (half * sums[1], half * sums[2], half * sums[3]))
+    half, scale = 0.5 / (sums[0] + TINY), 1.0 / math.sqrt(sums[4] + TINY)
+    xx, xy, yy = half * sums[1], half * sums[2], half * sums[3]
+    e, h = scale * sums[5], scale * sums[6]
+    along, aside = e * e * xx + 2.0 * e * h * xy + h * h * yy, h * h * xx - 2.0 * e * h * xy + e * e * yy
+    mixed = e * h * (yy - xx) + (e * e - h * h) * xy
+    rest = along * aside - mixed * mixed
+    has_extent = aside > TINY and rest > 0.0
+    per_aside = 1.0 / (aside + TINY)
+    first = math.sqrt(2.0 * rest * per_aside if has_extent else 0.0)
+    second = math.sqrt(1.5 * per_aside if has_extent else 0.0) * mixed
+    third = math.sqrt(1.5 * aside if has_extent else 0.0)
+    w[(FACE + AHEAD) * LANES + lane], w[(FACE + AHEAD + 1) * LANES + lane] = first * e, first * h
+    w[(FACE + ASIDE) * LANES + lane] = second * e - third * h
+    w[(FACE + ASIDE + 1) * LANES + lane] = second * h + third * e
 
 
 @kernel(inline=True)
@@ -240,7 +264,7 @@ def _measure(w, lane, num_of_a, num_lines):
         sums = _add_triangle(w, lane, i, s, t, sums)
     two_thirds = (2.0 / 3.0) / (sums[0] + TINY)
     s, t = s * (1.0 / 3.0) + two_thirds * sums[1], t * (1.0 / 3.0) + two_thirds * sums[2]
-    w[(FACE + SPREAD) * LANES + lane], w[(FACE + SPREAD + 1) * LANES + lane] = s, t
+    w[(FACE + AHEAD) * LANES + lane], w[(FACE + AHEAD + 1) * LANES + lane] = s, t
     x, u, v = vector(w, lane, ORIGIN), vector(w, lane, AXIS_S), vector(w, lane, AXIS_T)
     step = s * u[0] + t * v[0], s * u[1] + t * v[1], s * u[2] + t * v[2]
     center = vector(w, lane, CENTER)
@@ -278,7 +302,7 @@ def cut_polygons(w, num_of_a, num_lines):
     for lane in range(LANES):
         _measure(w, lane, num_of_a, num_lines)
     for lane in range(LANES):
-        _spread(w, lane, num_lines)
+        _set_points(w, lane, num_lines)
 
 
 @kernel(inline=True)
@@ -295,4 +319,4 @@ def cut_first_polygon(w, num_of_a, num_lines):
     if num_lines > 7:
         _cross_in_lane(w, 0, 6, num_lines)
     _measure(w, 0, num_of_a, num_lines)
-    _spread(w, 0, num_lines)
+    _set_points(w, 0, num_lines)

@@ -246,20 +246,21 @@ def face_sizes_of_pairs(colliders: Sequence[Collider], pairs: Indices, at_centro
 
     A face is no larger than what it is cut from on either side. Pairs of which all faces press with all moments count
     as unbounded: rigid ones, as bodies come to rest on their stiff skins by nothing less, and those of two bodies with
-    large triangles. A round body has no triangle that is large: its spread counts as 0, and the number of its faces
-    decides. Zeros where all faces press at their centroids.
+    large triangles. A round body has no large flat side: its spread counts as 0. Zeros where all faces press at their
+    centroids.
     """
     if at_centroids:
         return np.zeros((len(pairs), 2))
-    sizes = np.tile((0.0, math.inf), (len(pairs), 1))
+    sizes = np.zeros((len(pairs), 2))
     for row, (is_rigid, pair) in enumerate(zip(_are_rigid(colliders, pairs), pairs, strict=True)):
         # Only of compliant pairs: to look for flat sides of fine meshes takes time, and a robot has many rigid ones.
         sides = [colliders[side].geometry for side in pair]
         least = Flats.COARSE if is_rigid else min(side.flats for side in sides)
         if least == Flats.COARSE:
             sizes[row] = UNBOUNDED
-        elif least == Flats.MOST:
-            sizes[row] = min(side.triangle_sizes for side in sides)
+        else:
+            spread, slenderness = min(side.triangle_sizes for side in sides)
+            sizes[row] = spread if least == Flats.MOST else 0.0, slenderness
     return sizes
 
 

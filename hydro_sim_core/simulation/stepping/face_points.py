@@ -12,12 +12,13 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
+    AHEAD,
     AREA,
+    ASIDE,
     CENTROID,
     GRADIENT,
     NORMAL,
     PRESSURE,
-    SPREAD,
     SURE_RISE,
     UPRIGHT,
     axes_across,
@@ -37,6 +38,9 @@ UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 FINE, COARSE = 0.03, 0.06
 #: The same for round bodies, as shares of areas: of twelve equal faces, and of six.
 MANY, FEW = 1.0 / 12.0, 1.0 / 6.0
+#: Slenderness of triangles above which faces of a round body are not as round as their patch: of equal sides it is
+#: 0.19, of half a square 0.22.
+SLENDER = 0.25
 #: Second moments between which they do, as shares of the square of the patch's area: less is nothing beside all.
 TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
@@ -51,8 +55,9 @@ def apart_and_area(model, scratch, pair, first, last):
     little moment at their centroids. Of rigid pairs, and of two sides with large triangles (``pair_face_size`` is
     infinite), they always are: boxes, and ends of cylinders, which are fans of wedges. On finer flats, such as terrain
     under a small box, the patch decides. A face is no longer than the triangles that it is cut from, and in a fine mesh
-    much shorter: about as slender as these are. On round bodies (``pair_face_size`` is zero) faces count as round as
-    their patch: where few of them carry, as under a stone that lies on one of its facets, they are apart.
+    much shorter: about as slender as these are. On round bodies (that size is 0) faces count as round as their patch:
+    where few of them carry, as under a stone that lies on one of its facets, they are apart. Where their triangles are
+    slender, as on the tread of a wheel, the moments of the faces tell.
 
     Args:
         model: ``Model``.
@@ -78,6 +83,8 @@ def apart_and_area(model, scratch, pair, first, last):
         return 1.0, area
     if not area > 0.0:
         return 0.0, 0.0
+    if spread == 0.0 and slenderness > SLENDER:
+        return _rise(_true_share_within(scratch.faces, first, last, area), FINE, COARSE), area
     if spread == 0.0:
         return _rise(squares / (area * area), MANY, FEW), area
     return _rise(_share_within(data, first, last, area, spread, slenderness), FINE, COARSE), area
@@ -121,6 +128,60 @@ def _share_within(data, first, last, area, spread, slenderness):
     return 0.5 * within / (0.5 * within + between)
 
 
+@kernel
+def _true_share_within(faces, first, last, area):
+    """Share of a patch's second moment within its faces in the direction along the patch in which it is largest.
+
+    The tread of a wheel is of strips as long as the patch is wide, however many there are.
+
+    Args:
+        faces: ``FaceBuffer``.
+        first: First face.
+        last: The one behind the last.
+        area: Of what presses, m^2.
+
+    Reads faces: data.
+    """
+    data, x, n = faces.data, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for f in range(first, last):
+        own = _pressing_area(data, f)
+        x = _added(x, own / area, data, CENTROID, f)
+        n = _added(n, own, data, NORMAL, f)
+    size = math.sqrt(_dot(n, n))
+    if not size > 0.0:
+        return 0.0
+    u, v = axes_across((n[0] / size, n[1] / size, n[2] / size))
+    uu = uv = vv = all_uu = all_uv = all_vv = 0.0
+    for f in range(first, last):
+        own = _pressing_area(data, f)
+        if own == 0.0:
+            continue
+        p, q = _points_of(faces, f)
+        p_u, p_v, q_u, q_v = _dot(p, u), _dot(p, v), _dot(q, u), _dot(q, v)
+        uu += own * (0.5 * p_u * p_u + q_u * q_u / 1.5)
+        uv += own * (0.5 * p_u * p_v + q_u * q_v / 1.5)
+        vv += own * (0.5 * p_v * p_v + q_v * q_v / 1.5)
+        way = _added((-x[0], -x[1], -x[2]), 1.0, data, CENTROID, f)
+        a, b = _dot(way, u), _dot(way, v)
+        all_uu, all_uv, all_vv = all_uu + own * a * a, all_uv + own * a * b, all_vv + own * b * b
+    all_uu, all_uv, all_vv = all_uu + uu, all_uv + uv, all_vv + vv
+    # The larger root of det(within - share * all) = 0.
+    whole, mixed = all_uu * all_vv - all_uv * all_uv, uu * all_vv + vv * all_uu - 2.0 * uv * all_uv
+    if not whole > 0.0:
+        return 1.0
+    return (mixed + math.sqrt(max(mixed * mixed - 4.0 * whole * (uu * vv - uv * uv), 0.0))) / (2.0 * whole)
+
+
+@kernel(inline=True)
+def _added(x, share, data, row, f):
+    """A vector and a share of three rows of face ``f``."""
+    return (
+        x[0] + share * data[row, f],
+        x[1] + share * data[row + 1, f],
+        x[2] + share * data[row + 2, f],
+    )
+
+
 @kernel(inline=True)
 def _pressing_area(data, f):
     """Area of face ``f``, m^2, as far as it presses: one in the margin has one point anyway."""
@@ -153,53 +214,68 @@ def set_points(faces, f, is_rigid, apart, area, points):
     apart *= _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if apart == 0.0:
         return 1
-    e, h, (along, mixed, aside) = _axes_and_moments(faces, f)
-    if not is_rigid:
-        moment, whole = faces.data[AREA, f] * (along + aside), area * area
-        if moment <= TINY * whole:
-            return 1
-        if moment < SMALL * whole:
-            apart *= (moment - TINY * whole) / ((SMALL - TINY) * whole)
-    rest = along * aside - mixed * mixed
-    if not aside > 0.0 or not rest > 0.0:
+    ahead, aside = _points_of(faces, f)
+    moment, whole = faces.data[AREA, f] * (0.5 * _dot(ahead, ahead) + _dot(aside, aside) / 1.5), area * area
+    if not moment > (0.0 if is_rigid else TINY * whole):
         return 1
-    first, second, third = (
-        apart * math.sqrt(2.0 * rest / aside),
-        apart * math.sqrt(1.5 / aside) * mixed,
-        apart * math.sqrt(1.5 * aside),
-    )
+    if not is_rigid and moment < SMALL * whole:
+        apart *= (moment - TINY * whole) / ((SMALL - TINY) * whole)
     for axis in range(3):
-        ahead, side = first * e[axis], second * e[axis] + third * h[axis]
-        points[0, axis] = ahead
-        points[1, axis] = side - 0.5 * ahead
-        points[2, axis] = -side - 0.5 * ahead
+        p, q = apart * ahead[axis], apart * aside[axis]
+        points[0, axis] = p
+        points[1, axis] = q - 0.5 * p
+        points[2, axis] = -q - 0.5 * p
     return POINTS if _have_one_sign(faces.data, f, points) else 1
 
 
-@kernel(inline=True)
-def _axes_and_moments(faces, f):
-    """Two axes along face f, and the second moments of its polygon about its centroid as shares of its area, m^2.
-
-    They are zeros where the face presses beside the centroid of its polygon, or has no area. The first axis points to
-    the polygon's first vertex: in a triangle the three points lie halfway to its vertices, which is best for friction.
-    A face found in lanes has moments in place of a polygon, along axes across its normal.
+@kernel
+def _points_of(faces, f):
+    """Vectors p and q (3) of the points of face ``f``, see ``FaceBuffer``.
 
     Reads faces: data, num_vertices.
     """
-    data, n = faces.data, faces.num_vertices[f]
-    if n == 0:
-        e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
-        return e, h, (data[SPREAD, f], data[SPREAD + 1, f], data[SPREAD + 2, f])
+    return _points_of_lanes(faces.data, f) if faces.num_vertices[f] == 0 else _points_of_polygon(faces, f)
+
+
+@kernel(inline=True)
+def _points_of_lanes(data, f):
+    """Those of a face found in lanes."""
+    e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
+    p, p_h, q, q_h = data[AHEAD, f], data[AHEAD + 1, f], data[ASIDE, f], data[ASIDE + 1, f]
+    return (
+        (p * e[0] + p_h * h[0], p * e[1] + p_h * h[1], p * e[2] + p_h * h[2]),
+        (q * e[0] + q_h * h[0], q * e[1] + q_h * h[1], q * e[2] + q_h * h[2]),
+    )
+
+
+@kernel(inline=True)
+def _points_of_polygon(faces, f):
+    """Those of a face with a polygon; zeros where it presses beside the polygon's centroid, or has no area.
+
+    The first points to the polygon's first vertex. In a triangle all lie halfway to its vertices.
+
+    Reads faces: num_vertices.
+    """
+    nowhere, n = (0.0, 0.0, 0.0), faces.num_vertices[f]
     corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
     size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
     if not size * double_area > 0.0:
-        return normal, normal, (0.0, 0.0, 0.0)
+        return nowhere, nowhere
     e = corner[0] / size, corner[1] / size, corner[2] / size
     h = _cross((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area), e)
     along, mixed, aside, off = _moments(faces, f, n, e, h)
-    if off > CUT * size:
-        return e, h, (0.0, 0.0, 0.0)
-    return e, h, (along, mixed, aside)
+    rest = along * aside - mixed * mixed
+    if off > CUT * size or not aside > 0.0 or not rest > 0.0:
+        return nowhere, nowhere
+    first, second, third = (
+        math.sqrt(2.0 * rest / aside),
+        math.sqrt(1.5 / aside) * mixed,
+        math.sqrt(1.5 * aside),
+    )
+    return (
+        (first * e[0], first * e[1], first * e[2]),
+        (second * e[0] + third * h[0], second * e[1] + third * h[1], second * e[2] + third * h[2]),
+    )
 
 
 @kernel(inline=True)
