@@ -54,8 +54,9 @@ class PatchQuality:
         force_error: Estimated relative error of the force, compared with the smooth body that the mesh approximates; 0
             to 1. 1 if no estimate is possible: a single face, or overlapping bodies without faces.
         moment_error: By how much too little the patch resists a tilt, relative, if each face acts at its centroid: the
-            share of the second moment of its area that lies within faces. 0 for patches with the moments of pressures
-            within faces, as from ``compute_patch``, or of meshes so coarse that faces press at three points.
+            share of the second moment of its area that lies within faces, for the tilt for which that is most. 0 for
+            patches with the moments of pressures within faces, as from ``compute_patch``, or of meshes so coarse that
+            faces press at three points.
         lost_force_share: Share of the force on polygons rejected because a pressure gradient points against the normal.
         overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
     """
@@ -139,11 +140,17 @@ def _force_error(faces: FaceArrays, pressed: NDArray[np.bool_], force: float) ->
 
 def _moment_error(faces: FaceArrays, pressed: NDArray[np.bool_]) -> float:
     areas, centroids = faces.areas[pressed], faces.centroids[pressed]
-    within = float(np.trace(second_moments(faces)[pressed], axis1=1, axis2=2).sum())
     if not areas.sum() > 0.0:
         return 0.0
-    between = float(areas @ np.square(centroids - areas @ centroids / areas.sum()).sum(axis=1))
-    return within / (within + between) if within > 0.0 else 0.0
+    arms = centroids - areas @ centroids / areas.sum()
+    within = second_moments(faces)[pressed].sum(axis=0)
+    whole = within + np.einsum("f,fi,fj->ij", areas, arms, arms)
+    # Of directions along the patch: across it there is next to nothing.
+    along = np.linalg.svd((areas @ faces.normals[pressed])[None])[2][1:]
+    within, whole = along @ within @ along.T, along @ whole @ along.T
+    if not np.linalg.det(whole) > 0.0:
+        return 1.0
+    return min(1.0, float(scipy.linalg.eigh(within, whole, eigvals_only=True)[-1]))
 
 
 def _missing_at_edges(faces: FaceArrays, edges: _Edges) -> Iterator[Array]:

@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 import hydro_sim_core as hs
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.contact.pressure_field.faces import (
+    AHEAD,
     AREA,
     CENTROID,
     PRESSURE,
-    SPREAD,
     FaceBuffer,
     make_face_buffer,
 )
@@ -111,7 +111,7 @@ def squares(count: int, room: int) -> FaceBuffer:
     for f in range(count):
         faces.polygons[f, :4] = [(f, 0, 0), (f + 1, 0, 0), (f + 1, 1, 0), (f, 1, 0)]
         faces.num_vertices[f] = 4
-        faces.data[:SPREAD, f] = [f + 0.5, 0.5, 0, 0, 0, 1, 1, 10 * f + 2, 3, 5, 0, 3, 0]
+        faces.data[:AHEAD, f] = [f + 0.5, 0.5, 0, 0, 0, 1, 1, 10 * f + 2, 3, 5, 0, 3, 0]
     return faces
 
 

@@ -18,11 +18,12 @@ from hydro_sim_core.contact import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.poses import relative_pose
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH
 from hydro_sim_core.contact.pressure_field.faces import (
+    AHEAD,
     AREA,
+    ASIDE,
     CENTROID,
     NORMAL,
     PRESSURE,
-    SPREAD,
     FaceBuffer,
     axes_across,
     make_face_buffer,
@@ -236,9 +237,14 @@ def test_polygons_are_those_of_the_faces(name: str) -> None:
         flat = arms @ np.array(axes_across(faces.data[NORMAL : NORMAL + 3, f])).T
         ahead = np.roll(flat, -1, axis=0)
         outer = sum(np.einsum("ni,nj->nij", x, x) for x in (flat, ahead, flat + ahead))
-        (along, mixed), (_, aside) = np.einsum("n,nij->ij", weights, outer) / (12.0 * area)
-        spread, size = faces.data[SPREAD : SPREAD + 3, f], np.square(arms).sum(axis=1).max()
-        assert np.abs(spread - [along, mixed, aside]).max() <= 1e-10 * size + 1e-14 * total
+        moments = np.einsum("n,nij->ij", weights, outer) / (12.0 * area)
+        p, q = faces.data[AHEAD : AHEAD + 2, f], faces.data[ASIDE : ASIDE + 2, f]
+        points = np.array([p, q - 0.5 * p, -q - 0.5 * p])
+        lengths = np.square(flat).sum(axis=1)
+        assert np.abs(points.T @ points / 3.0 - moments).max() <= 1e-10 * lengths.max() + 1e-14 * total
+        # The first lies towards one of the farthest corners.
+        towards = flat @ p / np.linalg.norm(p)
+        assert towards.max() == pytest.approx(lengths.max() ** 0.5, rel=1e-9)
 
 
 def test_flush_bodies_are_left_to_one_pair_after_another() -> None:

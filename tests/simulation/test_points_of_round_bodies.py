@@ -9,6 +9,7 @@ import pytest
 import trimesh
 
 import hydro_sim_core as hs
+from hydro_sim_core import geometry
 
 G, MASS = 9.81, 1.5
 #: Of the centre of mass, m.
@@ -53,6 +54,26 @@ def stone(level: int) -> trimesh.Trimesh:
     ball.apply_transform(trimesh.geometry.align_vectors(normal, [0.0, 0.0, -1.0]))
     ball.apply_translation([*-ball.triangles_center[lowest][:2], -ball.vertices[:, 2].min()])
     return ball
+
+
+def wheel(count: int) -> trimesh.Trimesh:
+    """A rim of this many strips on which it stands, its axle along y through the origin."""
+    profile = np.array([[0.08, -0.0175], [0.1, -0.0175], [0.1, 0.0175], [0.08, 0.0175]])
+    angle = 2.0 * np.pi * (np.arange(count) + 0.5) / count
+    radius, y = profile.T
+    vertices = np.stack(
+        [np.outer(np.sin(angle), radius), np.tile(y, (count, 1)), np.outer(-np.cos(angle), radius)], axis=2
+    ).reshape(-1, 3)
+    here = 4 * np.arange(count)[:, None] + np.arange(4)
+    ahead, beside = np.roll(here, -1, axis=0), np.roll(here, -1, axis=1)
+    ahead_beside = np.roll(ahead, -1, axis=1)
+    triangles = np.vstack(
+        [
+            np.stack(three, axis=2).reshape(-1, 3)
+            for three in ((here, beside, ahead), (ahead, beside, ahead_beside))
+        ]
+    )
+    return trimesh.Trimesh(vertices, triangles, process=False)
 
 
 def moments_of(polygon: np.ndarray) -> tuple[float, np.ndarray]:
@@ -122,3 +143,34 @@ def test_a_stone_lies_still_on_a_facet(tmp_path, level):
     tilt, world = at_rest(tmp_path, mesh, off)
     assert tilt == pytest.approx(expected_tilt(mesh, off), rel=3e-4)
     assert np.abs(world.v).max() < 3e-10
+
+
+@pytest.mark.parametrize("count", [64, 128, 256])
+def test_a_wheel_stands_on_its_tread(tmp_path, count):
+    """Its strips are as long as the patch is wide; at their centroids they held a third of a tilt, and it toppled.
+
+    At rest the exact integral of the pressure balances its weight, which acts beside the middle.
+    """
+    mesh = wheel(count)
+    path = tmp_path / "wheel.obj"
+    path.write_text(trimesh.exchange.obj.export_obj(mesh, digits=14))
+    scene = hs.SceneBuilder("rolls", time_step=1e-3, contact={"friction": 0.8})
+    ground = {"modulus": 1e6, "slab_thickness": 0.05}
+    scene.add_ground(compliance="compliant", **ground)
+    off = 1e-4
+    body = scene.add_body(
+        "wheel", 1.17, inertia=(4e-3, 4e-3, 4e-3), center_of_mass=(0.0, off, 0.0), xyz=(0.0, 0.0, 0.099)
+    )
+    body.add_shape("mesh", path=str(path), compliance="rigid")
+    world = hs.World(scene.build())
+    world.step(3000)
+    X_WB = world.frame_pose("wheel")
+    assert 1e-5 < abs(X_WB[2, 1]) < 2e-3
+    rim = geometry.rigid_mesh(mesh.vertices, mesh.faces)
+    half_space = geometry.half_space(ground["modulus"], slab_thickness=ground["slab_thickness"])
+    patch = hs.contact.compute_patch(half_space, np.eye(4), rim, X_WB)
+    weight = 1.17 * G
+    assert patch.force_on_b[2] == pytest.approx(weight, rel=2e-3)
+    about_com = patch.moment_on_b((X_WB @ [0.0, off, 0.0, 1.0])[:3])
+    about_middle = patch.moment_on_b(X_WB[:3, 3])
+    assert abs(about_com[0]) < 0.02 * abs(about_middle[0])
