@@ -13,7 +13,7 @@ from hydro_sim_core.simulation.scenes import shipped_scene
 SCENE = "mug_on_plate"
 SETTLING_TIME, MEASURING_TIME = 1.0, 3.0
 #: Heights from which the mug falls, m: whether it rattles without a margin depends on how it begins.
-DROPS = (0.0, 0.01, 0.015, 0.05)
+DROPS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.08)
 
 
 @dataclass(frozen=True)
