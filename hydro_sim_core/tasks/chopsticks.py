@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.simulation import JointCommand, World
-from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
-from hydro_sim_core.tasks.skills import SECURE, move_to, wait, while_held
+from hydro_sim_core.tasks.robot import GraspLost, Measurement, Script, TaskFailed, ToolArm
+from hydro_sim_core.tasks.skills import SECURE, move_to, positions_at, wait, while_held
 from hydro_sim_core.tasks.task import Outcome, Story, Task
 from hydro_sim_core.tasks.variation import Draws
 
@@ -108,17 +108,21 @@ class ChopsticksTask:
         """The whole task."""
         self.robot.start(measured)
         for morsel in MORSELS:
+            self.robot.phase = f"carry the {morsel}"
+            for X_WP in self._over_the_bowl(morsel):
+                positions_at(self.robot, self._model, X_WP)  # known before anything moves
+        for morsel in MORSELS:
             yield from self._bring(morsel)
 
     def _bring(self, morsel: str) -> Script:
-        """Into the bowl, in several tries."""
+        """Into the bowl, in several tries: what slips is picked again, what cannot be done is not tried again."""
         for tries_left in reversed(range(TRIES)):
             try:
                 yield from self._pick(morsel)
                 yield from while_held(self.robot, morsel, self._carry(morsel))
                 yield from self._let_go(morsel)
                 return
-            except TaskFailed:
+            except GraspLost:
                 if not tries_left:
                     raise
                 yield from self._let_go(morsel)
@@ -133,11 +137,12 @@ class ChopsticksTask:
         yaw = facing(X_WM)
         yield from self._open(width + 2.0 * ROOM)
         for height in (HIGH, 0.0):
-            yield from self._hold_at(X_WM[:3, 3] + [0.0, 0.0, height], yaw, width + 2.0 * ROOM)
+            X_WP = palm_around(X_WM[:3, 3] + [0.0, 0.0, height], yaw, width + 2.0 * ROOM)
+            yield from move_to(robot, self._model, X_WP)
         while robot.grip_on(morsel) < TOUCH:
             robot.opening -= CLOSING_SPEED / REACH * robot.period
             if robot.opening < 0.0:
-                raise TaskFailed(f"there is no {morsel} between the sticks")
+                raise GraspLost(f"there is no {morsel} between the sticks")
             robot.measured = yield robot.commands()
         robot.squeeze = TOUCH
         while robot.squeeze < GRIP:
@@ -145,17 +150,21 @@ class ChopsticksTask:
             robot.measured = yield robot.commands()
         yield from wait(robot, 0.2)
         if robot.grip_on(morsel) < SECURE * GRIP:
-            raise TaskFailed(f"no secure grasp of the {morsel}: {robot.grip_on(morsel):.2f} N of {GRIP:g} N")
+            raise GraspLost(f"no secure grasp of the {morsel}: {robot.grip_on(morsel):.2f} N of {GRIP:g} N")
 
     def _carry(self, morsel: str) -> Script:
         """Above its place in the bowl, and down."""
         robot = self.robot
         robot.phase = f"carry the {morsel}"
-        width, place = MORSELS[morsel]
         yield from move_to(robot, self._model, pose([0.0, 0.0, HIGH]) @ robot.X_WT)
-        for height in (HIGH, LOW):
-            target = robot.measured.poses[BOWL][:3, 3] + [*place, height]
-            yield from self._hold_at(target, 0.0, width)
+        for X_WP in self._over_the_bowl(morsel):
+            yield from move_to(robot, self._model, X_WP)
+
+    def _over_the_bowl(self, morsel: str) -> list[Array]:
+        """Poses (4, 4) of the palm above a thing's place in the bowl, and where it is let go."""
+        width, place = MORSELS[morsel]
+        middle = self.robot.measured.poses[BOWL][:3, 3]
+        return [palm_around(np.add(middle, [*place, height]), 0.0, width) for height in (HIGH, LOW)]
 
     def _let_go(self, morsel: str) -> Script:
         """Open the sticks, and leave upwards."""
@@ -174,11 +183,12 @@ class ChopsticksTask:
             robot.opening += min(max(goal - robot.opening, -step), step)
             robot.measured = yield robot.commands()
 
-    def _hold_at(self, place: Array, yaw: float, gap: float) -> Script:
-        """Have the middle of a gap (m) between the sticks at a place (3,) in the world."""
-        X_WP = pose(rpy=[0.0, -FORWARD, yaw])
-        X_WP[:3, 3] = place - X_WP[:3, :3] @ middle_of(gap)
-        yield from move_to(self.robot, self._model, X_WP)
+
+def palm_around(place: Array, yaw: float, gap: float) -> Array:
+    """Pose (4, 4) of the palm with the middle of a gap (m) between the sticks at a place (3,) in the world."""
+    X_WP = pose(rpy=[0.0, -FORWARD, yaw])
+    X_WP[:3, 3] = place - X_WP[:3, :3] @ middle_of(gap)
+    return X_WP
 
 
 def opening_for(gap: float) -> float:

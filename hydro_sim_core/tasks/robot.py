@@ -72,6 +72,10 @@ class TaskFailed(Exception):
     """What a controller ends with that cannot go on, with the reason."""
 
 
+class GraspLost(TaskFailed):
+    """Something is not grasped, or not any more: the one failure that another try may mend."""
+
+
 @dataclass(frozen=True)
 class Gripper:
     """Two fingers that move against each other along the y axis of the palm.

@@ -13,7 +13,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation import CartesianMotion, MotionLimits, inverse_kinematics
 from hydro_sim_core.manipulation.cartesian_motion import fastest_share
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.robot import Robot, Script, TaskFailed, ToolArm
+from hydro_sim_core.tasks.robot import GraspLost, Robot, Script, TaskFailed, ToolArm
 
 Array = NDArray[np.float64]
 Check = Callable[[], bool]
@@ -151,12 +151,12 @@ def grasp(robot: Robot, held: str, force: float, met: float = 0.0) -> Script:
         met: Opening of each finger at which there is nothing between them, m; below 0 soft ones are pressed in.
 
     Raises:
-        TaskFailed: The fingers meet without it, or the force does not last.
+        GraspLost: The fingers meet without it, or the force does not last.
     """
     while robot.grip_on(held) < TOUCH:
         robot.opening -= CLOSING_SPEED * robot.period
         if robot.opening < met:
-            raise TaskFailed(f"there is no {held} between the {robot.gripper.called[1]}")
+            raise GraspLost(f"there is no {held} between the {robot.gripper.called[1]}")
         robot.measured = yield robot.commands()
     robot.squeeze = TOUCH
     while robot.squeeze < force:
@@ -164,7 +164,7 @@ def grasp(robot: Robot, held: str, force: float, met: float = 0.0) -> Script:
         robot.measured = yield robot.commands()
     yield from wait(robot, 0.3)
     if robot.grip_on(held) < SECURE * force:
-        raise TaskFailed(
+        raise GraspLost(
             f"no secure grasp of {held}: {robot.grip_on(held):z.1f} N of {force:g} N on the looser {robot.side}"
         )
 
@@ -205,7 +205,7 @@ def regrasp(
         met: As for ``grasp``.
 
     Raises:
-        TaskFailed: As ``follow_tool`` and ``grasp``.
+        TaskFailed: As ``follow_tool`` and ``grasp``; what the latter raises is ``GraspLost``.
     """
     yield from let_go(robot, opening)
     robot.X_PT = np.eye(4)
@@ -234,12 +234,12 @@ def while_held(robot: Holder, held: str, script: Script) -> Script:
     """Do something as long as the fingers hold a link.
 
     Raises:
-        TaskFailed: The grasp is lost.
+        GraspLost: It is lost.
     """
 
     def check() -> None:
         if robot.grip_on(held) < LOST * (robot.squeeze or 0.0):
-            raise TaskFailed(
+            raise GraspLost(
                 f"lost the grasp of {held}: {robot.grip_on(held):z.1f} N on the looser {robot.side}"
             )
 

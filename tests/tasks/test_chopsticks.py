@@ -27,7 +27,7 @@ from hydro_sim_core.tasks.chopsticks import (
     middle_of,
     opening_for,
 )
-from hydro_sim_core.tasks.robot import TaskFailed
+from hydro_sim_core.tasks.robot import GraspLost, TaskFailed
 from hydro_sim_core.tasks.task import Story
 from hydro_sim_core.tasks.trial import measure, scene_of
 
@@ -84,6 +84,36 @@ def test_a_slippery_tomato_is_tried_three_times(monkeypatch):
     assert trial.reason == "no secure grasp of the tomato: 0.00 N of 0.6 N"
 
 
+def test_a_bowl_out_of_reach_is_told_before_anything_moves(model):
+    measured = measure(model)
+    away = replace(measured, poses={**measured.poses, BOWL: pose([5.0, 5.0, 0.0])})
+    controller = TASK.controller(model, TASK.period)
+    with pytest.raises(TaskFailed, match=r"a pose is out of reach: stays .* m "):
+        next(controller.script(away))
+    assert controller.robot.phase == "carry the tomato"
+
+
+def test_what_is_out_of_reach_is_not_tried_again(model):
+    """As where a gust has blown it; nor does the hand let go of anything first."""
+    controller = TASK.controller(model, TASK.period)
+    measured = measure(model)
+    controller.robot.start(measured)
+    away = replace(measured, poses={**measured.poses, "tofu": pose([5.0, 5.0, 0.0])})
+    controller.robot.measured = away
+    tried, pick = [], controller._pick
+
+    def counted(morsel):
+        tried.append(morsel)
+        yield from pick(morsel)
+
+    controller._pick = counted
+    script = controller._bring("tofu")
+    next(script)
+    with pytest.raises(TaskFailed, match=r"a pose is out of reach: stays .* m "):
+        send_all(script, 200 * [away])
+    assert tried == ["tofu"]
+
+
 def send_all(script, measurements):
     for measured in measurements:
         script.send(measured)
@@ -113,7 +143,7 @@ def test_what_falls_is_picked_up_again(model):
             controller.robot.squeeze = GRIP
             yield controller.robot.commands()
             if len(tried) <= failures:
-                raise TaskFailed("it fell")
+                raise GraspLost("it fell")
 
         controller._pick = pick
         controller._carry = lambda morsel, controller=controller: iter_once(controller)
