@@ -152,13 +152,16 @@ def grasp(robot: Robot, held: str, force: float, met: float = 0.0) -> Script:
 
     Raises:
         GraspLost: The fingers meet without it, or the force does not last.
+        TaskFailed: The force is not above 0, or a number is not finite.
     """
-    while robot.grip_on(held) < TOUCH:
+    _check_grasp(robot, held, force, met)
+    touch = min(TOUCH, force)
+    while robot.grip_on(held) < touch:
         robot.opening -= CLOSING_SPEED * robot.period
         if robot.opening < met:
             raise GraspLost(f"there is no {held} between the {robot.gripper.called[1]}")
         robot.measured = yield robot.commands()
-    robot.squeeze = TOUCH
+    robot.squeeze = touch
     while robot.squeeze < force:
         robot.squeeze = min(robot.squeeze + FORCE_RATE * robot.period, force)
         robot.measured = yield robot.commands()
@@ -176,7 +179,13 @@ def let_go(robot: Robot, opening: float, speed: float = CLOSING_SPEED) -> Script
         robot: The robot.
         opening: Distance of each finger from the middle at the end, m.
         speed: Of each finger, m/s.
+
+    Raises:
+        TaskFailed: The speed is not above 0, or a number is not finite.
     """
+    _check_opening(robot, opening)
+    if not 0.0 < speed < math.inf:
+        raise TaskFailed(f"{robot.gripper.called[1]} cannot open at {speed} m/s: give a finite speed above 0")
     robot.opening, robot.squeeze = robot.kept_opening, None
     while robot.opening < opening:
         robot.opening = min(robot.opening + speed * robot.period, opening)
@@ -205,12 +214,27 @@ def regrasp(
         met: As for ``grasp``.
 
     Raises:
-        TaskFailed: As ``follow_tool`` and ``grasp``; what the latter raises is ``GraspLost``.
+        TaskFailed: As ``follow_tool``, ``let_go`` and ``grasp``; one for a number before it lets go.
     """
+    _check_opening(robot, opening)
+    _check_grasp(robot, held, force, met)
     yield from let_go(robot, opening)
     robot.X_PT = np.eye(4)
     yield from move_tool(robot, hands, limits)
     yield from grasp(robot, held, force, met)
+
+
+def _check_grasp(robot: Robot, held: str, force: float, met: float) -> None:
+    fingers = robot.gripper.called[1]
+    if not 0.0 < force < math.inf:
+        raise TaskFailed(f"{fingers} cannot grasp {held} with {force} N: give a finite force above 0")
+    if not math.isfinite(met):
+        raise TaskFailed(f"{fingers} cannot meet at an opening of {met} m: give a finite number")
+
+
+def _check_opening(robot: Robot, opening: float) -> None:
+    if not math.isfinite(opening):
+        raise TaskFailed(f"{robot.gripper.called[1]} cannot open to {opening} m: give a finite number")
 
 
 class Holder(Protocol):

@@ -320,6 +320,45 @@ def test_what_a_skill_cannot_use_is_told(robot):
             next(move_joints(robot, wrong, share))
 
 
+@pytest.mark.parametrize("force", [math.nan, -5.0, 0.0, math.inf])
+def test_a_force_that_no_grasp_has_is_told(robot, force):
+    told = re.escape(f"fingers cannot grasp handle with {force} N: give a finite force above 0")
+    begin = robot.opening, robot.squeeze
+    for skill in (grasp(robot, "handle", force), regrasp(robot, "handle", [robot.X_WT], 0.05, force)):
+        with pytest.raises(TaskFailed, match=told):
+            next(skill)
+    assert (robot.opening, robot.squeeze) == begin  # it has not let go
+
+
+def test_openings_and_speeds_that_fingers_cannot_have_are_told(robot):
+    at = "fingers cannot open to {} m: give a finite number"
+    fast = "fingers cannot open at {} m/s: give a finite speed above 0"
+    meet = "fingers cannot meet at an opening of {} m: give a finite number"
+    hands = [robot.X_WT]
+    begin = robot.opening, robot.squeeze
+    for skill, told in [
+        (lambda: let_go(robot, math.nan), at.format("nan")),
+        (lambda: let_go(robot, math.inf), at.format("inf")),
+        (lambda: let_go(robot, 0.05, speed=0.0), fast.format("0.0")),
+        (lambda: let_go(robot, 0.05, speed=-0.02), fast.format("-0.02")),
+        (lambda: let_go(robot, 0.05, speed=math.nan), fast.format("nan")),
+        (lambda: let_go(robot, 0.05, speed=math.inf), fast.format("inf")),
+        (lambda: grasp(robot, "handle", 5.0, math.nan), meet.format("nan")),
+        (lambda: regrasp(robot, "handle", hands, math.nan, 5.0), at.format("nan")),
+        (lambda: regrasp(robot, "handle", hands, 0.05, 5.0, met=-math.inf), meet.format("-inf")),
+    ]:
+        with pytest.raises(TaskFailed, match=re.escape(told)):
+            next(skill())
+    assert (robot.opening, robot.squeeze) == begin
+
+
+def test_a_gentle_grasp_presses_no_harder_than_it_shall(robot):
+    """Below the force of a touch as well."""
+    robot.measured = pressed(robot.measured, 1.0)
+    pretend(grasp(robot, "handle", 1.0), robot.measured)
+    assert robot.squeeze == 1.0
+
+
 def test_a_robot_that_has_not_begun_says_so(start):
     robot = Robot(start.copy(), GRIPPER, PERIOD)
     for use in (
