@@ -46,14 +46,16 @@ def lengths(source: str, values: tuple[Any, ...]) -> NDArray[np.float64]:
     return np.array([positive(source, f"size[{i}]", value) for i, value in enumerate(values)])
 
 
-def element_budget(source: str, resolution: float, count: float) -> None:
+def element_budget(
+    source: str, resolution: float, count: float, mend: str = "give a coarser resolution"
+) -> None:
     """Raise if a mesh at ``resolution`` would have more than ``MAX_ELEMENTS`` elements."""
     if not count <= MAX_ELEMENTS:
         raise InputError(
             source,
             "resolution",
             f"{resolution:g} m would make {count:.2g} elements, the limit is {MAX_ELEMENTS:.0e}",
-            "give a coarser resolution",
+            mend,
         )
 
 

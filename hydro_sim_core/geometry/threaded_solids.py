@@ -15,7 +15,7 @@ from hydro_sim_core.geometry.geometry import FloatArray, Geometry, IntArray
 from hydro_sim_core.geometry.margins import Margin
 from hydro_sim_core.geometry.prisms import split_prisms
 from hydro_sim_core.geometry.solids import pressurised
-from hydro_sim_core.geometry.turned_surfaces import MetricThread, nut_walls
+from hydro_sim_core.geometry.turned_surfaces import MetricThread, checked_thread, nut_walls
 
 
 def compliant_nut(
@@ -45,7 +45,7 @@ def compliant_nut(
         InputError: A number is out of range, or the middle layer is not inside the hexagon.
     """
     source = "compliant_nut"
-    modulus = positive(source, "modulus", modulus)
+    modulus, thread = positive(source, "modulus", modulus), checked_thread(source, thread)
     wall, hexagon = nut_walls(source, thread, height, width)
     depth = positive(source, "depth", 0.5 * thread.pitch if depth is None else depth)
     outside, middle = hexagon[wall.columns], wall.radii + depth

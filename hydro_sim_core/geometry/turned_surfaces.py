@@ -22,6 +22,8 @@ from hydro_sim_core.geometry.mesh import check_surface
 
 #: Fewest and most segments around an axis.
 LEAST_SEGMENTS, MOST_SEGMENTS = 3, 100_000
+#: Most rows on a flank.
+MOST_FLANK_ROWS = 100
 #: Significant digits of a position (m) in a file: clearances are some micrometres.
 DIGITS = 8
 
@@ -166,6 +168,30 @@ class MetricThread:
     flank_rows: int = 1
 
 
+def checked_thread(source: str, thread: MetricThread) -> MetricThread:
+    """The thread with its numbers as floats and integers; ``source`` is the name used in error messages.
+
+    Raises:
+        InputError: It is none, or a number is out of range.
+    """
+    if not isinstance(thread, MetricThread):
+        mend = "give a MetricThread, such as MetricThread(16e-3, 2e-3) of an M16"
+        raise InputError(source, "thread", f"is {excerpt(thread)}", mend)
+    diameter, pitch = positive(source, "diameter", thread.diameter), positive(source, "pitch", thread.pitch)
+    clearance = _share(source, "clearance", thread.clearance, pitch)
+    chamfer = _share(source, "chamfer", thread.chamfer, diameter)
+    segments = _segments(source, thread.segments)
+    if segments % 16:
+        problem = f"are {segments}, which the edges of a thread do not divide"
+        raise InputError(source, "segments", problem, "give a multiple of 16")
+    flank_rows = _whole_number(source, "flank_rows", thread.flank_rows, 1, MOST_FLANK_ROWS)
+    if diameter < 4.0 * pitch:
+        raise InputError(
+            source, "pitch", f"of {pitch:g} m does not fit", "give a quarter of the diameter or less"
+        )
+    return MetricThread(diameter, pitch, clearance, chamfer, segments, flank_rows)
+
+
 def metric_bolt(thread: MetricThread, length: float) -> Surface:
     """A rod with a thread, from z = 0 to its length.
 
@@ -177,11 +203,12 @@ def metric_bolt(thread: MetricThread, length: float) -> Surface:
         InputError: A number is out of range.
     """
     source = "metric_bolt"
+    thread = checked_thread(source, thread)
     wall = _wall(source, thread, length, inwards=True)
-    cone = 0.5 * thread.diameter - _share(source, "chamfer", thread.chamfer, thread.diameter) + wall.from_end
+    cone = 0.5 * thread.diameter - thread.chamfer + wall.from_end
     wall = wall.with_radii(np.minimum(wall.radii, cone))
     low, high = len(wall.radii), len(wall.radii) + 1
-    ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, length]])
+    ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, wall.length]])
     caps = [_strip(np.array([low]), wall.lower), _strip(wall.upper, np.array([high]))]
     return _checked(source, np.vstack([wall.vertices, ends]), np.vstack([wall.triangles, *caps]))
 
@@ -198,9 +225,9 @@ def metric_nut(thread: MetricThread, height: float, width: float) -> Surface:
         InputError: A number is out of range.
     """
     source = "metric_nut"
-    wall, outside = nut_walls(source, thread, height, width)
+    wall, outside = nut_walls(source, checked_thread(source, thread), height, width)
     below = len(wall.radii) + np.arange(wall.segments)
-    rings = [_around(outside, np.full(wall.segments, z)) for z in (0.0, height)]
+    rings = [_around(outside, np.full(wall.segments, z)) for z in (0.0, wall.length)]
     # The bore is seen from the axis: its triangles turn the other way.
     triangles = [
         wall.triangles[:, ::-1],
@@ -214,16 +241,14 @@ def metric_nut(thread: MetricThread, height: float, width: float) -> Surface:
 def nut_walls(source: str, thread: MetricThread, height: float, width: float) -> tuple[Wall, FloatArray]:
     """The thread of a nut, and radii (segments,) of its hexagon at the angles of the thread's columns, m.
 
-    Arguments as for ``metric_nut``; ``source`` is the name used in error messages.
+    Arguments as for ``metric_nut``, with a thread of ``checked_thread``; ``source`` is the name used in error messages.
 
     Raises:
         InputError: A number is out of range.
     """
     height, width = positive(source, "height", height), positive(source, "width", width)
     wall = _wall(source, thread, height, inwards=False)
-    cone = (
-        float(wall.radii.min()) + _share(source, "chamfer", thread.chamfer, thread.diameter) - wall.from_end
-    )
+    cone = float(wall.radii.min()) + thread.chamfer - wall.from_end
     wall = wall.with_radii(np.maximum(wall.radii, cone))
     if width <= 2.0 * wall.radii.max():
         raise InputError(
@@ -282,23 +307,12 @@ class Wall(NamedTuple):
 
 def _wall(source: str, thread: MetricThread, length: float, *, inwards: bool) -> Wall:
     """A thread, cut off flat at both ends: rows of vertices rise by the pitch in a turn, then go on in the next."""
-    if not isinstance(thread, MetricThread):
-        mend = "give a MetricThread, such as MetricThread(16e-3, 2e-3) of an M16"
-        raise InputError(source, "thread", f"is {excerpt(thread)}", mend)
-    diameter, pitch = positive(source, "diameter", thread.diameter), positive(source, "pitch", thread.pitch)
-    clearance = _share(source, "clearance", thread.clearance, pitch)
-    flank_rows = thread.flank_rows
+    pitch, flank_rows, segments = thread.pitch, thread.flank_rows, thread.segments
     length = positive(source, "length", length)
-    segments = _segments(source, thread.segments)
-    if segments % 16:
-        problem = f"are {segments}, which the edges of a thread do not divide"
-        raise InputError(source, "segments", problem, "give a multiple of 16")
-    if diameter < 4.0 * pitch:
-        raise InputError(
-            source, "pitch", f"of {pitch:g} m does not fit", "give a quarter of the diameter or less"
-        )
-    element_budget(source, pitch / segments, 2.0 * segments * (length / pitch + 2.0) * (2 + 2 * flank_rows))
-    of_profile, radii = _basic_profile(diameter, pitch, flank_rows)
+    mend = "give fewer segments or flank_rows, a larger pitch, or a shorter thread"
+    count = 2.0 * segments * (length / pitch + 2.0) * (2 + 2 * flank_rows)
+    element_budget(source, pitch / segments, count, mend)
+    of_profile, radii = _basic_profile(thread.diameter, pitch, flank_rows)
     rows = (np.arange(-1, math.ceil(length / pitch) + 1)[:, None] * pitch + of_profile).ravel()
     rise = pitch * np.arange(segments) / segments
     z = rows[None, :] + rise[:, None]
@@ -307,7 +321,7 @@ def _wall(source: str, thread: MetricThread, length: float, *, inwards: bool) ->
     first = np.count_nonzero(z <= near, axis=1) - 1
     last = z.shape[1] - np.count_nonzero(z >= length - near, axis=1)
     z = np.clip(np.where(np.abs(z) <= near, 0.0, z), 0.0, length)
-    gap = -clearance if inwards else clearance
+    gap = -thread.clearance if inwards else thread.clearance
     r = np.interp(z - rise[:, None], of_profile, radii, period=pitch) + gap
     numbers = np.arange(z.shape[1])
     vertex = np.clip(numbers, first[:, None], last[:, None]) + z.shape[1] * np.arange(segments)[:, None]
@@ -330,8 +344,6 @@ def _basic_profile(diameter: float, pitch: float, flank_rows: int) -> tuple[Floa
 
     A crest of P / 8, flanks at 30 degrees to the plane across the axis over 5 P / 16 each, and a root of P / 4.
     """
-    if isinstance(flank_rows, bool) or not (isinstance(flank_rows, int) and 1 <= flank_rows <= 100):
-        raise InputError("thread", "flank_rows", f"are {excerpt(flank_rows)}", "give a number from 1 to 100")
     major = 0.5 * diameter
     minor = major - 0.625 * (0.5 * math.sqrt(3.0) * pitch)
     along = np.arange(flank_rows) / flank_rows
@@ -384,11 +396,16 @@ def _strip(lower: IntArray, upper: IntArray) -> IntArray:
 
 
 def _segments(source: str, segments: int) -> int:
-    whole = isinstance(segments, int | np.integer) and not isinstance(segments, bool)
-    if not whole or not LEAST_SEGMENTS <= segments <= MOST_SEGMENTS:
-        mend = f"give a number from {LEAST_SEGMENTS} to {MOST_SEGMENTS}"
-        raise InputError(source, "segments", f"are {excerpt(segments)}", mend)
-    return int(segments)
+    return _whole_number(source, "segments", segments, LEAST_SEGMENTS, MOST_SEGMENTS)
+
+
+def _whole_number(source: str, element: str, value: int, least: int, most: int) -> int:
+    """A count, as Python or NumPy has them."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        mend = f"give a whole number from {least} to {most}"
+        raise InputError(source, element, f"are {excerpt(value)}", mend)
+    return int(value)
 
 
 def _share(source: str, element: str, value: float, of: float) -> float:

@@ -55,6 +55,12 @@ def test_it_fills_its_surface_once(thread, height, width, depth):
     assert made.volume() == pytest.approx(enclosed_volume(*metric_nut(thread, height, width)), rel=1e-12)
 
 
+def test_numbers_as_text_make_the_same_nut(nut):
+    made = compliant_nut(MetricThread("16e-3", "2e-3", chamfer="1.2e-3"), "13e-3", "24e-3", modulus=str(E))
+    np.testing.assert_array_equal(made.vertices, nut.vertices)
+    np.testing.assert_array_equal(made.elements, nut.elements)
+
+
 def test_no_tetrahedron_is_made_inside_out():
     wall, hexagon = nut_walls("nut", M16, 13e-3, WIDTH)
     radii = (wall.radii, wall.radii + DEPTH, hexagon[wall.columns])

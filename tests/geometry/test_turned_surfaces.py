@@ -180,6 +180,20 @@ def test_chamfers_narrow_a_bolt_and_widen_a_nut_at_their_ends():
     assert np.hypot(*nut.vertices[bore, :2].T).min() == pytest.approx(minor + 1.2e-3)
 
 
+def test_numbers_of_any_kind_make_the_same_thread():
+    """As text, as a command line has them, and as NumPy's."""
+    plain = MetricThread(D, P, 1e-4, 1.2e-3, segments=48, flank_rows=2)
+    text = MetricThread("16e-3", "2e-3", "1e-4", "1.2e-3", segments=48, flank_rows=np.int64(2))
+    numpy = MetricThread(*np.array([D, P, 1e-4, 1.2e-3]), segments=np.int32(48), flank_rows=np.uint8(2))
+    for thread in (text, numpy):
+        for made, asked in (
+            (metric_bolt(thread, "13e-3"), metric_bolt(plain, 13e-3)),
+            (metric_nut(thread, "13e-3", "24e-3"), metric_nut(plain, 13e-3, 24e-3)),
+        ):
+            np.testing.assert_array_equal(made.vertices, asked.vertices)
+            np.testing.assert_array_equal(made.triangles, asked.triangles)
+
+
 def test_a_file_holds_what_was_written(tmp_path):
     nut = metric_nut(MetricThread(D, P, chamfer=1.2e-3), 6.5 * P, 24e-3)
     write_surface(nut, tmp_path / "nut.obj")
@@ -201,8 +215,9 @@ def test_a_file_holds_what_was_written(tmp_path):
         (lambda: revolve(CYLINDER[::-1]), "profile: has its material on the right"),
         (lambda: revolve([(1, 0), (1, 0), (2, 1)]), "has two equal points one after the other"),
         (lambda: revolve([(1, math.nan), (1, 0), (2, 1)]), "revolve: profile"),
-        (lambda: revolve(CYLINDER, 2), "segments: are 2; give a number from 3 to 100000"),
+        (lambda: revolve(CYLINDER, 2), "segments: are 2; give a whole number from 3 to 100000"),
         (lambda: revolve(CYLINDER, 8.5), "segments: are 8.5"),
+        (lambda: revolve(CYLINDER, 32.0), "segments: are 32.0; give a whole number from 3 to 100000"),
         (
             lambda: metric_bolt(MetricThread(D, P, segments=40), 0.02),
             "which the edges of a thread do not divide",
@@ -217,7 +232,13 @@ def test_a_file_holds_what_was_written(tmp_path):
         (lambda: metric_bolt(MetricThread(D, P, clearance=-1e-5), 0.02), "clearance: is -1e-05"),
         (lambda: metric_bolt(MetricThread(D, P), math.inf), "length: is inf"),
         (lambda: metric_bolt(MetricThread(D, 1e-9), 0.02), "elements"),
-        (lambda: metric_bolt(MetricThread(D, P, flank_rows=0), 0.02), "flank_rows: are 0"),
+        (
+            lambda: metric_bolt(MetricThread(D, P, flank_rows=0), 0.02),
+            "metric_bolt: flank_rows: are 0; give a whole number from 1 to 100",
+        ),
+        (lambda: metric_nut(MetricThread(D, P, flank_rows=True), 0.02, 24e-3), "flank_rows: are True"),
+        (lambda: metric_bolt(MetricThread(D, P, flank_rows="2"), 0.02), "metric_bolt: flank_rows: are '2'"),
+        (lambda: metric_bolt(MetricThread("M16", P), 0.02), "diameter: 'M16' is not a number"),
         (lambda: metric_bolt("M16", 0.02), "metric_bolt: thread: is 'M16'; give a MetricThread"),
         (lambda: metric_nut(None, 0.02, 24e-3), "metric_nut: thread: is None; give a MetricThread"),
         (lambda: write_surface(revolve(CYLINDER), "pin.xyz"), "has the format '.xyz'; use .obj"),
