@@ -71,11 +71,13 @@ def revolve(profile: ArrayLike, segments: int = 64, *, around: bool = False) -> 
 
     Raises:
         InputError: The profile is none, touches the axis elsewhere than at its ends, crosses or touches itself or turns
-            the wrong way, or there are too few or too many segments.
+            the wrong way, or there are too few or too many segments, or more than 1e7 triangles.
     """
     source = "revolve"
     points = float_rows(source, "profile", profile, 2)
     segments = _segments(source, segments)
+    edge = 2.0 * math.pi * float(np.abs(points[:, 0]).max(initial=0.0)) / segments
+    element_budget(source, edge, 2.0 * segments * len(points), "give fewer segments, or fewer points")
     on_axis = points[:, 0] == 0.0
     problem = _fault_of_profile(points, on_axis)
     if problem:

@@ -219,6 +219,10 @@ def test_a_file_holds_what_was_written(tmp_path):
         (lambda: revolve(CYLINDER, 8.5), "segments: are 8.5"),
         (lambda: revolve(CYLINDER, 32.0), "segments: are 32.0; give a whole number from 3 to 100000"),
         (
+            lambda: revolve(CYLINDER[:2] + [(4e-3, 1e-4 * i) for i in range(1, 200)] + CYLINDER[2:], 100_000),
+            "revolve: resolution: 2.51327e-07 m would make 4.1e+07 elements, the limit is 1e+07; give fewer segments",
+        ),
+        (
             lambda: metric_bolt(MetricThread(D, P, segments=40), 0.02),
             "which the edges of a thread do not divide",
         ),
