@@ -11,7 +11,8 @@ from hydro_sim_core.manipulation.checks import LARGEST, number_within
 
 Array = NDArray[np.float64]
 
-
+#: Least distance between turns, m: what a machine places is far coarser.
+LEAST_PITCH = 1e-9
 #: How well the way along the spiral is kept, as a share of it, and the most steps that this takes.
 _CLOSE, _MOST_STEPS = 1e-12, 50
 
@@ -20,15 +21,17 @@ class SpiralSearch:
     """An Archimedean spiral that is followed at a constant speed.
 
     Args:
-        pitch: Distance between its turns, m: less than what catches from both sides, such as a chamfer.
+        pitch: Distance between its turns, m, at least 1e-9: less than what catches from both sides, such as a chamfer.
         speed: Along the spiral, m/s; what ``velocity`` gives is never above it.
 
     Raises:
-        InputError: One is no number above 0.
+        InputError: The pitch is no number of at least 1e-9, or the speed none above 0.
     """
 
     def __init__(self, pitch: float, speed: float) -> None:
-        pitch, self._speed = (_above_0(name, value) for name, value in (("pitch", pitch), ("speed", speed)))
+        mend = f"give a number of at least {LEAST_PITCH:g}"
+        pitch = number_within("SpiralSearch", "pitch", pitch, LEAST_PITCH, LARGEST, mend)
+        self._speed = _above_0("speed", speed)
         self._rise, self._angle = pitch / (2.0 * math.pi), 0.0
         self._way = 0.0  # from where it began, over the rise
 

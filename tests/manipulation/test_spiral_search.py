@@ -1,6 +1,7 @@
 """A search along a spiral leaves nothing out, at its speed."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -39,11 +40,28 @@ def test_its_length_is_its_speed_times_time(count):
     assert np.abs(np.diff(points)).sum() == pytest.approx(6e-3, rel=1e-8)
 
 
+@pytest.mark.parametrize("value", [0.0, -6e-4, math.nan, math.inf, 5e-324, 1e-300, 0.99e-9])
+def test_a_pitch_that_makes_no_spiral_is_told(value):
+    told = re.escape(f"SpiralSearch: pitch: is {value}; give a number of at least 1e-09")
+    with pytest.raises(InputError, match=told):
+        SpiralSearch(value, 6e-3)
+
+
 @pytest.mark.parametrize("value", [0.0, -6e-4, math.nan, math.inf])
-@pytest.mark.parametrize("name", ["pitch", "speed"])
-def test_what_makes_no_spiral_is_told(name, value):
-    with pytest.raises(InputError, match=f"SpiralSearch: {name}: is {value}; give a number above 0"):
-        SpiralSearch(**{"pitch": 6e-4, "speed": 6e-3, name: value})
+def test_a_speed_that_makes_no_spiral_is_told(value):
+    with pytest.raises(InputError, match=f"SpiralSearch: speed: is {value}; give a number above 0"):
+        SpiralSearch(6e-4, value)
+
+
+@pytest.mark.parametrize("speed", [5e-324, 1e-3, 1.0])
+def test_the_least_pitch_is_followed(speed):
+    """The longest way has 1e5 turns: of so fine a spiral the area tells its length, pi r^2 over its pitch."""
+    spiral = SpiralSearch(1e-9, speed)
+    for _ in range(5):
+        velocity = spiral.velocity(1e-2)
+        assert np.linalg.norm(velocity) <= speed * (1.0 + 1e-9)
+    turns = spiral.radius / 1e-9
+    assert turns < 10 or math.pi * spiral.radius**2 / 1e-9 == pytest.approx(5e-2 * speed, rel=1e-4)
 
 
 def test_a_time_that_is_none_is_told():
