@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.arithmetic import norm
+from hydro_sim_core.arithmetic import norm, sines_cosines
 
 Array = NDArray[np.float64]
 
@@ -44,6 +44,15 @@ def matrix_of(quaternion: Array) -> Array:
             [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
         ]
     )
+
+
+def matrix_of_turn(turn: Array) -> Array:
+    """Rotation matrix (3, 3) of a rotation vector (3,), rad: a turn about its direction by its length."""
+    half = 0.5 * norm(turn)
+    sine, cosine = sines_cosines(half)
+    # Sine of half the angle over the angle, with limit 1/2.
+    share = 0.5 * sine / half if half > 0.0 else 0.5
+    return matrix_of(np.array([*(share * turn), cosine]))
 
 
 def roll_pitch_yaw(R: Array) -> Array:

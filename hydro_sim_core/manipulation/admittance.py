@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.contact.poses import as_array, as_pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation.checks import LARGEST, number_within, of_kind
+from hydro_sim_core.rotations import matrix_of_turn
 
 Array = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ class AdmittanceControl:
         wanted[3:] = _slowed(wanted[3:], how.fastest)
         self._twist += self._share * (wanted - self._twist)
         self.X_WT = _moved(self.X_WT, self._twist * self._period)
-        return self.X_WT
+        return self.X_WT.copy()
 
     def _path(self, across: ArrayLike) -> Array:
         """(2,) velocity across the axis, which would not be followed if it were faster than the tool."""
@@ -123,11 +124,9 @@ def _slowed(velocity: Array, most: float) -> Array:
 
 
 def _moved(X_WT: Array, motion: Array) -> Array:
-    """A pose (4, 4) after a small turn (rad) and shift (m) in its own axes, (6,)."""
-    x, y, z = motion[:3]
-    turn = np.array([[1.0, -z, y], [z, 1.0, -x], [-y, x, 1.0]])
-    # Of a skewed matrix the nearest rotation, to keep it one over many periods.
-    u, _, vt = np.linalg.svd(X_WT[:3, :3] @ turn)
+    """A pose (4, 4) after a turn (rad) and a shift (m) in its own axes, (6,)."""
+    # Of what rounding skews the nearest rotation, to keep it one over many periods.
+    u, _, vt = np.linalg.svd(X_WT[:3, :3] @ matrix_of_turn(motion[:3]))
     moved = X_WT.copy()
     moved[:3, :3] = u @ vt
     moved[:3, 3] += X_WT[:3, :3] @ motion[3:]

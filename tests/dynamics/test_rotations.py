@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from hydro_sim_core.rotations import matrix_of, quaternions_of, roll_pitch_yaw
+from hydro_sim_core.rotations import matrix_of, matrix_of_turn, quaternions_of, roll_pitch_yaw
 
 ANGLES = st.tuples(*[st.floats(-np.pi, np.pi)] * 3)
 #: Half turns and quarter turns, where signs and branches change.
@@ -40,6 +40,12 @@ def test_quarter_turns(quarters):
     R = Rotation.from_euler("xyz", np.array(quarters) * 0.5 * np.pi).as_matrix()
     assert close_rotations(Rotation.from_quat(quaternions_of(R)).as_matrix(), R)
     assert close_rotations(Rotation.from_euler("xyz", roll_pitch_yaw(R)).as_matrix(), R)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-200, 1e-9, 0.11, 3.0, np.pi, 7.0])
+def test_turns_are_those_about_their_axis(angle):
+    turn = angle * np.array([0.48, -0.6, 0.64])
+    assert close_rotations(matrix_of_turn(turn), Rotation.from_rotvec(turn).as_matrix())
 
 
 def test_many_at_once_are_those_one_by_one():

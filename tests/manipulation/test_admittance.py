@@ -8,6 +8,7 @@ import pytest
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.manipulation import Admittance, AdmittanceControl, SpiralSearch
+from hydro_sim_core.rotations import twist_between
 
 PERIOD = 0.01
 HOW = Admittance(push=10.0, along=500.0, across=1000.0, turning=2.0, fastest=0.02, quickest=0.05)
@@ -20,10 +21,7 @@ def velocity(how, force, moment, across=None):
     for _ in range(50):
         before = control.X_WT
         after = control.update(force, moment, across)
-    moved = np.linalg.inv(before) @ after
-    skew = 0.5 * (moved - moved.T)
-    turn = [skew[2, 1], skew[0, 2], skew[1, 0]]
-    return np.concatenate([turn, moved[:3, 3]]) / PERIOD
+    return twist_between(np.eye(4), np.linalg.inv(before) @ after, PERIOD)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +41,31 @@ def velocity(how, force, moment, across=None):
     ],
 )
 def test_it_gives_way_at_a_speed_per_force(force, moment, across, twist):
-    np.testing.assert_allclose(velocity(HOW, force, moment, across), twist, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(velocity(HOW, force, moment, across), twist, rtol=1e-12, atol=1e-12)
 
 
 def test_it_spins_and_stays_stiff_where_it_is_told_to():
     stiff = Admittance(push=0.0, spin=0.5)
     np.testing.assert_allclose(
-        velocity(stiff, [5, 5, 0], [1, 1, 1]), [0, 0, 0.5, 0, 0, 0], rtol=1e-4, atol=1e-12
+        velocity(stiff, [5, 5, 0], [1, 1, 1]), [0, 0, 0.5, 0, 0, 0], rtol=1e-12, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("spin", [1.1, -25.0])
+def test_a_slow_controller_spins_at_the_same_rate(spin):
+    """Of ten periods a second, in each of which it turns far, the end is a turn by that rate."""
+    control = AdmittanceControl(START, Admittance(push=0.0, spin=spin), 0.1)
+    for _ in range(40):
+        X_WT = control.update(np.zeros(3), np.zeros(3))
+    np.testing.assert_allclose(X_WT, START @ pose(rpy=[0.0, 0.0, 4.0 * spin]), atol=1e-13)
+
+
+def test_what_it_gives_is_the_callers():
+    control = AdmittanceControl(START, HOW, PERIOD)
+    given = control.update(np.zeros(3), np.zeros(3))
+    commanded = given.copy()
+    given[:3, 3] += 1.0
+    np.testing.assert_array_equal(control.X_WT, commanded)
 
 
 def test_it_stays_a_rotation():
