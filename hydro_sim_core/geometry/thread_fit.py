@@ -27,7 +27,7 @@ class ThreadFit:
     """A bolt and a nut with the basic profile of ISO 68-1, as ``metric_bolt`` and ``metric_nut`` make them.
 
     In every half plane through the axis each is bounded by straight sides between the edges of its thread, which a
-    chamfer moves towards its own material.
+    chamfer moves towards its own material: the profile of a mesh with one row on a flank, and not a cone.
 
     Attributes:
         diameter: Major diameter D, m.

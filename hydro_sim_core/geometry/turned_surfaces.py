@@ -156,7 +156,9 @@ class MetricThread:
         clearance: How far all of the profile is moved away from a partner without one, m: the radial gap to that; of a
             bolt towards the axis, of a nut away from it.
         chamfer: How much thinner both ends of a bolt are, and how much wider than the crest both ends of a nut's bore,
-            m, from where the part widens, or the bore narrows, at 45 degrees.
+            m. From there vertices lie on a cone of 45 degrees where the profile is beyond it, and between vertices the
+            profile is straight. So material is missing beside the cone where that crosses the profile: up to
+            0.214 P / flank_rows on flanks, P / 32 on a bolt's crests, and P / 16 on its roots and on a nut's crests.
         segments: Segments a turn, a multiple of 16, such that edges of the thread meet the ends at vertices; of a nut
             one of 48, such that its corners do.
         flank_rows: Rows of quadrilaterals on each flank.

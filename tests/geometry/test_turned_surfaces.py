@@ -180,6 +180,38 @@ def test_chamfers_narrow_a_bolt_and_widen_a_nut_at_their_ends():
     assert np.hypot(*nut.vertices[bore, :2].T).min() == pytest.approx(minor + 1.2e-3)
 
 
+def profiles(surface):
+    """Heights and radii of the thread in every half plane of 48, m."""
+    radii = np.hypot(*surface.vertices[:, :2].T)
+    columns = np.round(np.arctan2(*surface.vertices[:, 1::-1].T) * 48 / (2.0 * math.pi)).astype(int) % 48
+    for column in range(48):
+        mine = (columns == column) & (radii > 6e-3) & (radii < 9e-3)
+        order = np.lexsort((radii[mine], surface.vertices[mine, 2]))
+        yield surface.vertices[mine, 2][order], radii[mine][order]
+
+
+@pytest.mark.parametrize("flank_rows", [1, 2, 8])
+@pytest.mark.parametrize("part", ["bolt", "nut"])
+def test_chamfers_leave_out_as_much_beside_their_cones_as_is_told(part, flank_rows):
+    """A chord across a corner is off it by up to a quarter of the difference of slopes in its width."""
+    length, z = 8e-3, np.linspace(0.0, 8e-3, 4001)
+    is_bolt, gap = part == "bolt", 1e-4 if part == "bolt" else 0.0
+    rim = D / 2 if is_bolt else D / 2 - 0.625 * math.sqrt(0.75) * P
+    cone = rim + (np.minimum(z, length - z) - 1.2e-3) * (1.0 if is_bolt else -1.0)
+    made = [
+        metric_bolt(thread, length) if is_bolt else metric_nut(thread, length, 24e-3)
+        for thread in (MetricThread(D, P, gap), MetricThread(D, P, gap, 1.2e-3, flank_rows=flank_rows))
+    ]
+    missing = []
+    for plain, chamfered in zip(*map(profiles, made), strict=True):
+        thread, left = np.interp(z, *plain), np.interp(z, *chamfered)
+        missing.append(np.minimum(thread, cone) - left if is_bolt else left - np.maximum(thread, cone))
+    on_flanks = (1.0 + math.sqrt(3.0)) / 4.0 * (5.0 * P / 16.0) / flank_rows
+    told = max(on_flanks, P / 32.0 if is_bolt else P / 16.0)
+    assert 0.97 * told < np.max(missing) <= told
+    assert np.min(missing) > -1e-9
+
+
 def test_numbers_of_any_kind_make_the_same_thread():
     """As text, as a command line has them, and as NumPy's."""
     plain = MetricThread(D, P, 1e-4, 1.2e-3, segments=48, flank_rows=2)
