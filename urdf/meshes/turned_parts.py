@@ -26,7 +26,7 @@ SAGITTA = 2e-6
 #: Radius of the hole, and the width of its chamfer, m.
 HOLE_RADIUS, CHAMFER = 4.051e-3, 0.5e-3
 #: Radius and length of the peg, and the radius of the edge of its tip, m, an arc of that many chords.
-PEG_RADIUS, PEG_LENGTH, PEG_EDGE, PEG_CHORDS = 4.0e-3, 0.040, 0.5e-3, 6
+PEG_RADIUS, PEG_LENGTH, PEG_EDGE, PEG_CHORDS = 4.0e-3, 0.040, 0.5e-3, 12
 #: Radius and height of the block around it, m.
 BLOCK_RADIUS, BLOCK_HEIGHT = 0.030, 0.035
 #: Chamfer of its outer edges, m, which are only seen.
