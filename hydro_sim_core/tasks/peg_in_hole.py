@@ -260,7 +260,7 @@ def overlap(X_BP: Array) -> float:
     leans = math.hypot(X_BP[0, 2], X_BP[1, 2])
     if X_BP[2, 2] < 0.0 and X_BP[2, 3] > leans * PEG_RADIUS:
         return 0.0  # all of the peg is above the face
-    X_PB = np.linalg.inv(X_BP)
+    X_PB = np.asarray(np.linalg.inv(X_BP), dtype=np.float64)
     of_block = (_deepest(X_PB, radius, height, _in_peg) for radius, height in _EDGES)
     return max(0.0, _deepest(X_BP, _CORE, -EDGE, _ball_in_block), *of_block)
 
