@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.soft_distance import (
     OrientedCloud,
+    SoftContactModel,
     anisotropic_gaussians,
     cloud_of_geometry,
+    collision_points,
+    contact_wrench,
     general_distance,
     separation,
     soft_distance,
@@ -225,4 +228,29 @@ def test_any_array_library_will_do():
 def test_bad_input_is_named(call, element):
     with pytest.raises(InputError) as error:
         call(sphere_cloud(RADIUS, 10))
+    assert error.value.element == element
+
+
+STRICT = array_api_strict.asarray
+REST = STRICT(np.zeros(6))
+PUSH = SoftContactModel(1e3, 0.3, 0.4, 0.05, 4e-4, 2e-3, 2e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "element"),
+    [
+        (lambda c, s: soft_distance(c, s.points, 1e-3), "points"),
+        (lambda c, s: soft_distance_gradient(s, c.points, 1e-3), "points"),
+        (lambda c, s: general_distance(s, c.points, anisotropic_gaussians(np.eye(3))), "points"),
+        (lambda c, s: separation(c, np.eye(4), s, np.eye(4), 1e-3, 1e-3), "b"),
+        (lambda c, s: separation(s, np.eye(4), s, STRICT(np.eye(4)), 1e-3, 1e-3), "X_WA"),
+        (lambda c, s: contact_wrench(c, np.eye(4), np.zeros(6), c, np.eye(4), REST, PUSH), "V_WB"),
+        (lambda c, s: collision_points(c, np.eye(4), s, np.eye(4), 2, (1e-3, 1e-3, 0.1)), "b"),
+        (lambda c, s: OrientedCloud(c.points, s.normals), "normals"),
+    ],
+)
+def test_arrays_of_two_libraries_are_refused(call, element):
+    cloud = sphere_cloud(RADIUS, 10)
+    with pytest.raises(InputError, match="as_arrays_of") as error:
+        call(cloud, cloud.as_arrays_of(array_api_strict))
     assert error.value.element == element

@@ -337,16 +337,68 @@ def test_jax_without_64_bits_is_refused(jax):
     assert 'call jax.config.update("jax_enable_x64", True)' in result.stderr.splitlines()[-1]
 
 
-def test_bad_input_is_named(system, state):
+FREE = (OrientedCloud.half_space(), OrientedCloud.half_space())
+
+
+@pytest.mark.parametrize(
+    ("call", "element"),
+    [
+        (lambda s, q, v: s.forward(q, v[:-1], np.zeros(8)), "v"),
+        (lambda s, q, v: s.forward(q.astype(np.float32), v, np.zeros(8)), "q"),
+        (lambda s, q, v: s.forward(np.r_[q, 0.0], v, np.zeros(8)), "q"),
+        (lambda s, q, v: s.forward(q[:-1], v, np.zeros(8)), "q"),
+        (lambda s, q, v: s.forward(q[None], v, np.zeros(8)), "q"),
+        (lambda s, q, v: s.forward(q.tolist(), v, np.zeros(8)), "q"),
+        (lambda s, q, v: s.forward(q * (np.arange(9) > 4), v, np.zeros(8)), "q"),
+        (lambda s, q, v: s.forward(q, v, np.zeros((8, 1))), "tau"),
+        (lambda s, q, v: s.inverse(q, v * np.nan, np.zeros(8)), "v"),
+        (lambda s, q, v: s.inverse(q, v, np.zeros(9)), "acceleration"),
+        (lambda s, q, v: s.contact_forces(q[:-1], v), "q"),
+        (lambda s, q, v: s.contact_forces(q, v.astype(np.float32)), "v"),
+        (lambda s, q, v: s.points(np.r_[q, 0.0], 1), "q"),
+        (lambda s, q, v: s.points(q, 3), "cloud"),
+        (lambda s, q, v: s.points(q, -1), "cloud"),
+        (lambda s, q, v: s.point_jacobians(q.tolist(), 1), "q"),
+        (lambda s, q, v: s.point_velocities(q, v[:-1], 1), "v"),
+        (lambda s, q, v: s.step(q, v, np.zeros(8), DT, "leapfrog"), "scheme"),
+        (lambda s, q, v: s.step(q, v, np.zeros(8), -1e-3), "dt"),
+        (lambda s, q, v: s.step(q, v, np.zeros(8), "long"), "dt"),
+        (lambda s, q, v: s.step(q[:-1], v, np.zeros(8), DT), "q"),
+        (lambda s, q, v: s.rollout(q, v, np.zeros(8), DT), "efforts"),
+        (lambda s, q, v: s.rollout(q, v, np.zeros((3, 7)), DT), "efforts"),
+        (lambda s, q, v: s.rollout(q, v, np.zeros((0, 8)), DT, "leapfrog"), "scheme"),
+        (lambda s, q, v: SoftSystem(s.tree, s.clouds, (-1, 1), ()), "bodies"),
+        (lambda s, q, v: SoftSystem(s.tree, s.clouds, (-1, 99, 1), ()), "bodies[1]"),
+        (lambda s, q, v: SoftSystem(s.tree, s.clouds, (-7, 2, 1), ()), "bodies[0]"),
+        (lambda s, q, v: SoftSystem(s.tree, s.clouds, (-1, 2, 1.0), ()), "bodies[2]"),
+        (lambda s, q, v: replace(s, pairs=(SoftPair(1, 1, PUSH),)), "pairs[0]"),
+        (lambda s, q, v: replace(s, pairs=(s.pairs[0], SoftPair(0, 1.0, PUSH))), "pairs[1]"),
+        (lambda s, q, v: SoftSystem(s.tree, FREE, (-1, 1), (SoftPair(0, 1, PUSH),)), "pairs[0]"),
+    ],
+)
+def test_bad_input_is_named(system, state, call, element):
+    with pytest.raises(InputError) as error:
+        call(system, *state)
+    assert error.value.element == element
+
+
+def test_arrays_of_two_libraries_are_refused(system, state):
+    """``array_api_strict`` in place of JAX, which takes longer."""
+    xp = array_api_strict
     q, v = state
+    strict = system.as_arrays_of(xp)
     for call, element in (
-        (lambda: system.forward(q, v[:-1], np.zeros(8)), "v"),
-        (lambda: system.forward(q.astype(np.float32), v, np.zeros(8)), "q"),
-        (lambda: system.inverse(q, v * np.nan, np.zeros(8)), "v"),
-        (lambda: system.step(q, v, np.zeros(8), DT, "leapfrog"), "scheme"),
-        (lambda: SoftSystem(system.tree, system.clouds, (-1, 1), ()), "bodies"),
-        (lambda: SoftSystem(system.tree, system.clouds, (-1, 1, 2), (SoftPair(1, 1, PUSH),)), "pairs[0]"),
+        (lambda: strict.forward(q, v, np.zeros(8)), "q"),
+        (lambda: system.contact_forces(q, xp.asarray(v)), "v"),
+        (lambda: system.rollout(q, v, xp.zeros((2, 8)), DT), "efforts"),
+        (lambda: system.with_clouds([*system.clouds[:2], strict.clouds[2]]), "clouds[2]"),
     ):
-        with pytest.raises(InputError) as error:
+        with pytest.raises(InputError, match="as_arrays_of") as error:
             call()
         assert error.value.element == element
+
+
+def test_float32_is_told_apart_from_jax_without_64_bits(jax):
+    rows = jax.numpy.zeros((4, 3), "float32")
+    with pytest.raises(InputError, match=r"float32; give float64$"):
+        OrientedCloud(rows, rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -10,13 +9,16 @@ from typing import Any, NamedTuple
 import array_api_compat
 import numpy as np
 
-from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.contact.soft_distance.checks import (
+    AnyArray,
+    as_array,
+    check_libraries,
+    check_numbers,
+    holds,
+)
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.held_interrupts import held_interrupts
-
-#: An array of any library that follows the array API standard: NumPy, CuPy, JAX.
-AnyArray = Any
 
 #: Point-plane pairs evaluated at once. A pair takes about ten numbers, so a block takes some tens of megabytes.
 _PAIRS_A_BLOCK = 1 << 19
@@ -68,9 +70,11 @@ class OrientedCloud:
             if rows is not None and rows.shape[0] != count:
                 problem = f"has {rows.shape[0]} rows for {count} points"
                 raise InputError("OrientedCloud", name, problem, f"give one {one} a point")
-        for name in ("points", "normals", "areas", "vertices"):
-            if getattr(self, name) is not None:
-                check_numbers("OrientedCloud", name, getattr(self, name))
+        arrays = {name: getattr(self, name) for name in ("points", "normals", "areas", "vertices")}
+        given = {name: array for name, array in arrays.items() if array is not None}
+        check_libraries("OrientedCloud", **given)
+        for name, array in given.items():
+            check_numbers("OrientedCloud", name, array)
         xp = array_api_compat.array_namespace(self.normals)
         error = xp.abs(xp.sum(self.normals * self.normals, axis=1) - 1.0)
         if not holds(xp.all(error < 1e-6)):
@@ -144,29 +148,6 @@ def placed(cloud: OrientedCloud, R_FG: AnyArray, p_FG: AnyArray) -> Planes:
     return Planes(cloud.points @ R_FG.T + p_FG, cloud.normals @ R_FG.T, cloud.is_half_space)
 
 
-def check_numbers(source: str, name: str, array: AnyArray) -> None:
-    """Check that an array has 64 bits and finite numbers, where these are known.
-
-    Raises:
-        InputError: It has not.
-    """
-    xp = array_api_compat.array_namespace(array)
-    if array.dtype != xp.float64:
-        mend = "give arrays of 64 bits"
-        if array_api_compat.is_jax_array(array):
-            mend = 'call jax.config.update("jax_enable_x64", True) before JAX makes its first array'
-        raise InputError(source, name, f"is an array of {array.dtype}", mend)
-    if not holds(xp.all(xp.isfinite(array))):
-        raise InputError(source, name, "holds NaN or infinity", "give finite numbers")
-
-
-def holds(condition: AnyArray) -> bool:
-    """Whether a condition (0-dimensional) holds; one that JAX traces, so that it is not known, counts as held."""
-    if array_api_compat.is_jax_array(condition) and isinstance(condition, sys.modules["jax"].core.Tracer):
-        return True
-    return bool(condition)
-
-
 def _split(vertices: np.ndarray, triangles: np.ndarray, resolution: float) -> tuple[np.ndarray, np.ndarray]:
     if not (np.isfinite(resolution) and resolution > 0.0):
         raise InputError("OrientedCloud", "resolution", f"is {resolution}", "give a positive number")
@@ -187,24 +168,6 @@ def inverse_times(X_WA: AnyArray, X_WB: AnyArray) -> AnyArray:
     R_AW = X_WA[:3, :3].T
     top = xp.concat([R_AW @ X_WB[:3, :3], (R_AW @ (X_WB[:3, 3] - X_WA[:3, 3]))[:, None]], axis=1)
     return xp.concat([top, X_WB[3:, :]], axis=0)
-
-
-def as_array(values: AnyArray) -> AnyArray:
-    """Convert anything but an array of an array API library to a NumPy array."""
-    return values if array_api_compat.is_array_api_obj(values) else np.asarray(values, dtype=float)
-
-
-def checked_pose(X: AnyArray, source: str, element: str) -> AnyArray:
-    """Return ``X`` after checks: all checks for a NumPy array or sequence, only the shape for other arrays.
-
-    Values of other libraries may be on a device or traced for differentiation, so that reading them is slow or
-    impossible.
-    """
-    if not array_api_compat.is_array_api_obj(X) or array_api_compat.is_numpy_array(X):
-        return as_pose(X, source, element)
-    if X.shape != (4, 4):
-        raise InputError(source, element, f"has shape {X.shape}", "give a (4, 4) homogeneous transform")
-    return X
 
 
 def blocks(num_rows: int, num_columns: int) -> Iterator[slice]:

@@ -6,21 +6,20 @@ library, and are differentiable if that library is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import array_api_compat
 import numpy as np
 
-from hydro_sim_core.contact.soft_distance.cloud import (
+from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
-    OrientedCloud,
     as_array,
-    blocks,
+    check_bits,
+    check_libraries,
+    check_positive,
     checked_pose,
-    inverse_times,
-    placed,
 )
+from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, blocks, inverse_times, placed
 from hydro_sim_core.errors import InputError
 
 #: From differences ``p - p_i`` (M, N, 3), m, to logarithms (M, N) of basis functions.
@@ -39,7 +38,7 @@ def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> An
     Raises:
         InputError: ``points`` is not (M, 3) or not finite, or ``epsilon1`` not a positive number.
     """
-    points = _checked_points(points, "soft_distance")
+    points = _checked_points(cloud, points, "soft_distance")
     check_positive(epsilon1, "soft_distance", "epsilon1")
     xp = array_api_compat.array_namespace(cloud.points, points)
     distances = []
@@ -61,7 +60,7 @@ def general_distance(cloud: OrientedCloud, points: AnyArray, log_basis: LogBasis
     Raises:
         InputError: ``points`` is not (M, 3) or not finite.
     """
-    points = _checked_points(points, "general_distance")
+    points = _checked_points(cloud, points, "general_distance")
     xp = array_api_compat.array_namespace(cloud.points, points)
     distances = []
     for block in blocks(points.shape[0], 3 * cloud.points.shape[0]):
@@ -90,7 +89,7 @@ def soft_distance_gradient(cloud: OrientedCloud, points: AnyArray, epsilon1: flo
 
     Arguments and errors are those of ``soft_distance``.
     """
-    points = _checked_points(points, "soft_distance_gradient")
+    points = _checked_points(cloud, points, "soft_distance_gradient")
     check_positive(epsilon1, "soft_distance_gradient", "epsilon1")
     xp = array_api_compat.array_namespace(cloud.points, points)
     centres = cloud.points - xp.mean(cloud.points, axis=0)
@@ -125,8 +124,9 @@ def separation(
     Raises:
         InputError: A pose is no rigid transform or a temperature not a positive number.
     """
-    xp = array_api_compat.array_namespace(a.points, b.points)
     X_WA, X_WB = checked_pose(X_WA, "separation", "X_WA"), checked_pose(X_WB, "separation", "X_WB")
+    check_libraries("separation", a=a.points, b=b.points, X_WA=X_WA, X_WB=X_WB)
+    xp = array_api_compat.array_namespace(a.points)
     check_positive(epsilon2, "separation", "epsilon2")
     if a.is_half_space and b.is_half_space:
         raise InputError("separation", "clouds", "are two half spaces", "give one of them a bounded body")
@@ -166,16 +166,13 @@ def softmax(x: AnyArray) -> AnyArray:
     return exponentials / xp.sum(exponentials, axis=-1, keepdims=True)
 
 
-def check_positive(value: float, source: str, element: str) -> None:
-    """Raise unless ``value`` is a finite number above zero."""
-    if not (math.isfinite(value) and value > 0.0):
-        raise InputError(source, element, f"is {value}", "give a positive finite number")
-
-
-def _checked_points(points: AnyArray, source: str) -> AnyArray:
+def _checked_points(cloud: OrientedCloud, points: AnyArray, source: str) -> AnyArray:
     points = as_array(points)
+    check_libraries(source, cloud=cloud.points, points=points)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InputError(source, "points", f"has shape {points.shape}", "give shape (M, 3)")
     if array_api_compat.is_numpy_array(points) and not np.all(np.isfinite(points)):
         raise InputError(source, "points", "hold NaN or infinity", "give finite numbers")
+    if not array_api_compat.is_numpy_array(points):
+        check_bits(source, "points", points)
     return points

@@ -20,17 +20,22 @@ from dataclasses import dataclass, fields
 import array_api_compat
 import numpy as np
 
-from hydro_sim_core.contact.soft_distance.cloud import (
+from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
+    as_array,
+    check_bits,
+    check_libraries,
+    check_positive,
+    checked_pose,
+)
+from hydro_sim_core.contact.soft_distance.cloud import (
     OrientedCloud,
     Planes,
-    as_array,
     blocks,
-    checked_pose,
     inverse_times,
     placed,
 )
-from hydro_sim_core.contact.soft_distance.distance import check_positive, softmax, weights_and_heights
+from hydro_sim_core.contact.soft_distance.distance import softmax, weights_and_heights
 from hydro_sim_core.errors import InputError
 
 
@@ -99,11 +104,12 @@ def contact_wrench(
 
     Raises:
         InputError: A pose is no rigid transform or a twist not six finite numbers. Arrays of other libraries
-            than NumPy are checked by their shape only.
+            than NumPy are checked by their shape and bits only.
     """
-    xp = array_api_compat.array_namespace(a.points, b.points)
     X_WA, X_WB = checked_pose(X_WA, "contact_wrench", "X_WA"), checked_pose(X_WB, "contact_wrench", "X_WB")
     V_WA, V_WB = _checked_twist(V_WA, "V_WA"), _checked_twist(V_WB, "V_WB")
+    check_libraries("contact_wrench", a=a.points, b=b.points, X_WA=X_WA, X_WB=X_WB, V_WA=V_WA, V_WB=V_WB)
+    xp = array_api_compat.array_namespace(a.points)
 
     # Computed in B's frame, so that the result does not depend on the world's origin.
     X_BA, R_WB = inverse_times(X_WB, X_WA), X_WB[:3, :3]
@@ -240,4 +246,6 @@ def _checked_twist(V: AnyArray, element: str) -> AnyArray:
         raise InputError("contact_wrench", element, f"has shape {V.shape}", "give six numbers, angular first")
     if array_api_compat.is_numpy_array(V) and not np.all(np.isfinite(V)):
         raise InputError("contact_wrench", element, "holds NaN or infinity", "give finite numbers")
+    if not array_api_compat.is_numpy_array(V):
+        check_bits("contact_wrench", element, V)
     return V

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from hydro_sim_core.contact.soft_distance.checks import check_positive
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud
-from hydro_sim_core.contact.soft_distance.distance import check_positive, soft_distance
+from hydro_sim_core.contact.soft_distance.distance import soft_distance
 from hydro_sim_core.errors import InputError
 
 

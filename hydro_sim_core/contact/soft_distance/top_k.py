@@ -11,8 +11,14 @@ import math
 
 import array_api_compat
 
-from hydro_sim_core.contact.soft_distance.cloud import AnyArray, OrientedCloud, inverse_times
-from hydro_sim_core.contact.soft_distance.distance import check_positive, soft_distance, softmax
+from hydro_sim_core.contact.soft_distance.checks import (
+    AnyArray,
+    check_libraries,
+    check_positive,
+    checked_pose,
+)
+from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, inverse_times
+from hydro_sim_core.contact.soft_distance.distance import soft_distance, softmax
 from hydro_sim_core.errors import InputError, whole_number
 
 #: Sinkhorn iterations; entries of rows then add up to 1 to a few digits at temperatures down to a hundredth.
@@ -87,11 +93,14 @@ def collision_points(
         epsilons: Temperatures of the averages over planes (m^2) and points (m), and of the selection.
 
     Raises:
-        InputError: As for ``soft_top_k``; or a cloud is a half space, which has no points.
+        InputError: As for ``soft_top_k``; or a cloud is a half space, which has no points, or a pose no
+            rigid transform.
     """
     if a.is_half_space or b.is_half_space:
         raise InputError("collision_points", "cloud", "is a half space", "give it a bounded body")
-    xp = array_api_compat.array_namespace(a.points, b.points)
+    X_WA, X_WB = (checked_pose(X, "collision_points", name) for name, X in (("X_WA", X_WA), ("X_WB", X_WB)))
+    check_libraries("collision_points", a=a.points, b=b.points, X_WA=X_WA, X_WB=X_WB)
+    xp = array_api_compat.array_namespace(a.points)
     X_AB, X_BA = inverse_times(X_WA, X_WB), inverse_times(X_WB, X_WA)
     field = xp.concat(
         [

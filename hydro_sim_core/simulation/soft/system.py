@@ -14,7 +14,8 @@ import array_api_compat
 import numpy as np
 
 from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, point_forces
-from hydro_sim_core.contact.soft_distance.cloud import Planes, check_numbers, placed
+from hydro_sim_core.contact.soft_distance.checks import check_libraries, check_numbers, check_positive, holds
+from hydro_sim_core.contact.soft_distance.cloud import Planes, placed
 from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.dynamics.array_form import (
     Posture,
@@ -26,10 +27,14 @@ from hydro_sim_core.dynamics.array_form import (
     normalised,
     posture,
 )
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.dynamics.tree import quaternion_starts
+from hydro_sim_core.errors import InputError, whole_number
 
 AnyArray = Any
 Scheme = Literal["euler", "rk4"]
+
+#: Quaternions need not be normalised, but shorter ones, or longer than its inverse, are no turn.
+_LEAST_QUATERNION = 1e-6
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,11 @@ class SoftSystem:
         clouds: Surfaces in the frames of their bodies.
         bodies: Body that carries each cloud, -1 for the world.
         pairs: Which of them touch.
+
+    Raises:
+        InputError: A body or a cloud that is named is not there, two half spaces make a pair, or clouds are of several
+            array libraries. All methods raise it for arrays of another shape, library or type than the clouds', and
+            numbers that are not finite; what JAX traces is not known, and passes the checks of numbers.
     """
 
     tree: KinematicTree
@@ -70,9 +80,24 @@ class SoftSystem:
         if len(self.clouds) != len(self.bodies):
             problem = f"has {len(self.bodies)} entries for {len(self.clouds)} clouds"
             raise InputError("SoftSystem", "bodies", problem, "give one a cloud")
+        check_libraries("SoftSystem", **{f"clouds[{i}]": cloud.points for i, cloud in enumerate(self.clouds)})
+        count = len(self.tree.parent)
+        for number, body in enumerate(self.bodies):
+            if not -1 <= whole_number("SoftSystem", f"bodies[{number}]", body, least=-1) < count:
+                mend = f"give one of {count} bodies, or -1 for the world"
+                raise InputError("SoftSystem", f"bodies[{number}]", f"is {body}", mend)
         for number, pair in enumerate(self.pairs):
-            if not (0 <= pair.a < len(self.clouds) and 0 <= pair.b < len(self.clouds)) or pair.a == pair.b:
-                raise InputError("SoftSystem", f"pairs[{number}]", "names no two clouds", "give two indices")
+            self._check_pair(f"pairs[{number}]", pair)
+
+    def _check_pair(self, element: str, pair: SoftPair) -> None:
+        for index in (pair.a, pair.b):
+            whole_number("SoftSystem", element, index, least=0)
+        if not max(pair.a, pair.b) < len(self.clouds) or pair.a == pair.b:
+            raise InputError("SoftSystem", element, "names no two clouds", "give two indices")
+        if self.clouds[pair.a].is_half_space and self.clouds[pair.b].is_half_space:
+            raise InputError(
+                "SoftSystem", element, "is of two half spaces", "give one of them a bounded body"
+            )
 
     def with_clouds(self, clouds: Sequence[OrientedCloud]) -> SoftSystem:
         """The system with other clouds on the same bodies."""
@@ -84,10 +109,14 @@ class SoftSystem:
 
     def points(self, q: AnyArray, cloud: int) -> AnyArray:
         """Points (N, 3) of a cloud in the world, m."""
+        self._check_cloud(cloud)
+        self._check(q=q)
         return self._placed(posture(self.tree, q), cloud).points
 
     def point_jacobians(self, q: AnyArray, cloud: int) -> AnyArray:
         """Jacobians (N, 3, nv) of a cloud's points: J v is their velocity in the world, m/s."""
+        self._check_cloud(cloud)
+        self._check(q=q)
         xp = array_api_compat.array_namespace(q)
         posed = posture(self.tree, q)
         points = self._placed(posed, cloud).points
@@ -98,23 +127,25 @@ class SoftSystem:
 
     def point_velocities(self, q: AnyArray, v: AnyArray, cloud: int) -> AnyArray:
         """Velocities (N, 3) of a cloud's points in the world, m/s."""
+        self._check(q=q, v=v)
         return self.point_jacobians(q, cloud) @ v
 
     def contact_forces(self, q: AnyArray, v: AnyArray) -> AnyArray:
         """(nv,) generalised contact forces of all pairs, the sum of eq. 23."""
+        self._check(q=q, v=v)
         return self._contact_forces(posture(self.tree, q), q, v)
 
     def forward(self, q: AnyArray, v: AnyArray, tau: AnyArray) -> AnyArray:
         """Accelerations (nv,) at generalised forces tau (nv,), eq. 25."""
+        self._check(q=q, v=v, tau=tau)
         xp = array_api_compat.array_namespace(q)
-        q, v, tau = self._checked(q, v, tau)
         posed = posture(self.tree, q)
         total = tau - self._passive(posed, q, v) + self._contact_forces(posed, q, v)
         return xp.linalg.solve(mass_matrix(self.tree, posed, q), total[:, None])[:, 0]
 
     def inverse(self, q: AnyArray, v: AnyArray, acceleration: AnyArray) -> AnyArray:
         """Generalised forces (nv,) that make the accelerations (nv,), eq. 24."""
-        q, v, acceleration = self._checked(q, v, acceleration)
+        self._check(q=q, v=v, acceleration=acceleration)
         posed = posture(self.tree, q)
         needed = mass_matrix(self.tree, posed, q) @ acceleration + self._passive(posed, q, v)
         return needed - self._contact_forces(posed, q, v)
@@ -132,11 +163,11 @@ class SoftSystem:
             scheme: ``euler``, which moves with the new velocities and is of first order, or ``rk4``, the classical
                 Runge-Kutta method of fourth order.
         """
+        _check_step(dt, scheme)
+        self._check(q=q, v=v, tau=tau)
         if scheme == "euler":
             after = v + dt * self.forward(q, v, tau)
             return integrated(self.tree, q, after, dt), after
-        if scheme != "rk4":
-            raise InputError("SoftSystem", "scheme", f"is {scheme!r}", "give euler or rk4")
 
         def slopes(share: float, before: tuple[AnyArray, AnyArray]) -> tuple[AnyArray, AnyArray]:
             at_q, at_v = q + share * dt * before[0], v + share * dt * before[1]
@@ -161,6 +192,8 @@ class SoftSystem:
             dt: Length of a step, s.
             scheme: As for ``step``.
         """
+        _check_step(dt, scheme)
+        self._check(q=q, v=v, efforts=efforts)
         xp = array_api_compat.array_namespace(q)
 
         def advance(state: tuple[AnyArray, AnyArray], tau: AnyArray) -> tuple[Any, Any]:
@@ -212,13 +245,43 @@ class SoftSystem:
         body = self.bodies[cloud]
         return posed.jacobians[body] if body >= 0 else xp.zeros((6, len(self.tree.damping)), dtype=q.dtype)
 
-    def _checked(self, q: AnyArray, v: AnyArray, other: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-        for name, array in (("q", q), ("v", v), ("tau or acceleration", other)):
+    def _check_cloud(self, cloud: int) -> None:
+        if whole_number("SoftSystem", "cloud", cloud, least=0) >= len(self.clouds):
+            raise InputError("SoftSystem", "cloud", f"is {cloud}", f"give one of {len(self.clouds)} clouds")
+
+    def _check(self, **arrays: AnyArray) -> None:
+        """Refuse arrays, by their names, of the wrong shape, library or type, and numbers that are not finite."""
+        nq, nv = _num_coordinates(self.tree), len(self.tree.damping)
+        for name, array in arrays.items():
             check_numbers("SoftSystem", name, array)
-            if array.shape != (len(self.tree.damping),) and name != "q":
-                problem, mend = f"has shape {tuple(array.shape)}", f"give {len(self.tree.damping)} numbers"
-                raise InputError("SoftSystem", name, problem, mend)
-        return q, v, other
+            shape = tuple(array.shape)
+            if name == "efforts":
+                if len(shape) != 2 or shape[1] != nv:
+                    raise InputError("SoftSystem", name, f"has shape {shape}", f"give shape (T, {nv})")
+            elif shape != (count := nq if name == "q" else nv,):
+                raise InputError("SoftSystem", name, f"has shape {shape}", f"give {count} numbers")
+        of_clouds = {"clouds": self.clouds[0].points} if self.clouds else {}
+        check_libraries("SoftSystem", **of_clouds, **arrays)
+        if "q" in arrays:
+            self._check_quaternions(arrays["q"])
+
+    def _check_quaternions(self, q: AnyArray) -> None:
+        xp = array_api_compat.array_namespace(q)
+        for first in quaternion_starts(self.tree).tolist():
+            square = xp.sum(q[first : first + 4] ** 2)
+            if not holds((square > _LEAST_QUATERNION**2) & (square < _LEAST_QUATERNION**-2)):
+                problem = f"has a quaternion of length {float(xp.sqrt(square)):g} from entry {first} on"
+                raise InputError("SoftSystem", "q", problem, "give one of length 1")
+
+
+def _num_coordinates(tree: KinematicTree) -> int:
+    return int((tree.q_index + tree.num_q).max(initial=0))
+
+
+def _check_step(dt: float, scheme: str) -> None:
+    check_positive(dt, "SoftSystem", "dt")
+    if scheme not in ("euler", "rk4"):
+        raise InputError("SoftSystem", "scheme", f"is {scheme!r}", "give euler or rk4")
 
 
 def _shifted(planes: Planes, shift: AnyArray) -> Planes:

@@ -1,0 +1,115 @@
+"""Checks of arrays and parameters from users; what JAX traces is not known, and passes those of values."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.errors import InputError, excerpt
+
+#: An array of any library that follows the array API standard: NumPy, CuPy, JAX.
+AnyArray = Any
+
+
+def check_numbers(source: str, name: str, array: AnyArray) -> None:
+    """Check that an array has 64 bits and finite numbers, where these are known.
+
+    Raises:
+        InputError: It has not.
+    """
+    if not array_api_compat.is_array_api_obj(array):
+        problem = f"is a {type(array).__name__} and no array"
+        raise InputError(source, name, problem, "give an array of the library of the clouds")
+    check_bits(source, name, array)
+    xp = array_api_compat.array_namespace(array)
+    if not holds(xp.all(xp.isfinite(array))):
+        raise InputError(source, name, "holds NaN or infinity", "give finite numbers")
+
+
+def check_bits(source: str, name: str, array: AnyArray) -> None:
+    """Check that an array is of numbers of 64 bits.
+
+    Raises:
+        InputError: It is not.
+    """
+    xp = array_api_compat.array_namespace(array)
+    if array.dtype != xp.float64:
+        mend = "give float64"
+        if array_api_compat.is_jax_array(array) and not sys.modules["jax"].config.jax_enable_x64:
+            mend = 'call jax.config.update("jax_enable_x64", True) before JAX makes its first array'
+        raise InputError(source, name, f"is an array of {array.dtype}", mend)
+
+
+def check_libraries(source: str, **arrays: AnyArray) -> None:
+    """Check that arrays, by their names, are of one library.
+
+    Raises:
+        InputError: They are not.
+    """
+    kinds = {name: array_api_compat.array_namespace(array) for name, array in arrays.items()}
+    first, *others = kinds
+    for name in others:
+        if kinds[name] is not kinds[first]:
+            problem = f"is an array of {_library(kinds[name])}, and {first} of {_library(kinds[first])}"
+            mend = "give arrays of one library; as_arrays_of converts a cloud or a system"
+            raise InputError(source, name, problem, mend)
+
+
+def _library(namespace: Any) -> str:
+    return str(namespace.__name__).removeprefix("array_api_compat.")
+
+
+def is_traced(value: Any) -> bool:
+    """Whether JAX traces a value, so that it is not known."""
+    return array_api_compat.is_jax_array(value) and isinstance(value, sys.modules["jax"].core.Tracer)
+
+
+def holds(condition: AnyArray) -> bool:
+    """Whether a condition (0-dimensional) holds; one that JAX traces counts as held."""
+    return is_traced(condition) or bool(condition)
+
+
+def check_positive(value: float, source: str, element: str) -> None:
+    """Raise unless ``value`` is a finite number above zero, or JAX traces it."""
+    if is_traced(value):
+        return
+    number = as_number(value, source, element)
+    if not (math.isfinite(number) and number > 0.0):
+        raise InputError(source, element, f"is {number:g}", "give a positive finite number")
+
+
+def as_number(value: Any, source: str, element: str) -> float:
+    """A real number as a float.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(value, str | bytes):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise InputError(source, element, f"is {excerpt(value)}", "give a number")
+
+
+def as_array(values: AnyArray) -> AnyArray:
+    """Convert anything but an array of an array API library to a NumPy array."""
+    return values if array_api_compat.is_array_api_obj(values) else np.asarray(values, dtype=float)
+
+
+def checked_pose(X: AnyArray, source: str, element: str) -> AnyArray:
+    """Return ``X`` after checks: all for a NumPy array or sequence, only those of shape and bits for other arrays.
+
+    Values of other libraries may be on a device or traced for differentiation, so that reading them is slow or
+    impossible.
+    """
+    if not array_api_compat.is_array_api_obj(X) or array_api_compat.is_numpy_array(X):
+        return as_pose(X, source, element)
+    if X.shape != (4, 4):
+        raise InputError(source, element, f"has shape {X.shape}", "give a (4, 4) homogeneous transform")
+    check_bits(source, element, X)
+    return X
