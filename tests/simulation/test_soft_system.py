@@ -402,3 +402,11 @@ def test_float32_is_told_apart_from_jax_without_64_bits(jax):
     rows = jax.numpy.zeros((4, 3), "float32")
     with pytest.raises(InputError, match=r"float32; give float64$"):
         OrientedCloud(rows, rows)
+
+
+def test_known_arrays_within_a_traced_function_pass(system, state, jax):
+    twin, q = system.as_arrays_of(jax.numpy), jax.numpy.asarray(state[0])
+    shapes = jax.eval_shape(
+        lambda shift: OrientedCloud(twin.points(q, 1) + shift, twin.clouds[1].normals).points, 0.1
+    )
+    assert shapes.shape == (12, 3)

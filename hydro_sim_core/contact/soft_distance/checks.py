@@ -28,7 +28,7 @@ def check_numbers(source: str, name: str, array: AnyArray) -> None:
         raise InputError(source, name, problem, "give an array of the library of the clouds")
     check_bits(source, name, array)
     xp = array_api_compat.array_namespace(array)
-    if not holds(xp.all(xp.isfinite(array))):
+    if not is_traced(array) and not holds(xp.all(xp.isfinite(array))):
         raise InputError(source, name, "holds NaN or infinity", "give finite numbers")
 
 
@@ -71,7 +71,10 @@ def is_traced(value: Any) -> bool:
 
 
 def holds(condition: AnyArray) -> bool:
-    """Whether a condition (0-dimensional) holds; one that JAX traces counts as held."""
+    """Whether a condition (0-dimensional) holds; one that is not known counts as held.
+
+    While JAX traces a function, it traces conditions on known arrays too.
+    """
     return is_traced(condition) or bool(condition)
 
 

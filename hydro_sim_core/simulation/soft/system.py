@@ -14,7 +14,13 @@ import array_api_compat
 import numpy as np
 
 from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, point_forces
-from hydro_sim_core.contact.soft_distance.checks import check_libraries, check_numbers, check_positive, holds
+from hydro_sim_core.contact.soft_distance.checks import (
+    check_libraries,
+    check_numbers,
+    check_positive,
+    holds,
+    is_traced,
+)
 from hydro_sim_core.contact.soft_distance.cloud import Planes, placed
 from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.dynamics.array_form import (
@@ -266,11 +272,13 @@ class SoftSystem:
             self._check_quaternions(arrays["q"])
 
     def _check_quaternions(self, q: AnyArray) -> None:
+        if is_traced(q):
+            return
         xp = array_api_compat.array_namespace(q)
         for first in quaternion_starts(self.tree).tolist():
-            square = xp.sum(q[first : first + 4] ** 2)
-            if not holds((square > _LEAST_QUATERNION**2) & (square < _LEAST_QUATERNION**-2)):
-                problem = f"has a quaternion of length {float(xp.sqrt(square)):g} from entry {first} on"
+            length = xp.sqrt(xp.sum(q[first : first + 4] ** 2))
+            if not holds((length > _LEAST_QUATERNION) & (length < 1.0 / _LEAST_QUATERNION)):
+                problem = f"has a quaternion of length {float(length):g} from entry {first} on"
                 raise InputError("SoftSystem", "q", problem, "give one of length 1")
 
 
