@@ -18,6 +18,7 @@ from hydro_sim_core.contact.soft_distance import (
     separation,
     soft_distance,
     soft_distance_gradient,
+    soft_top_k,
 )
 from hydro_sim_core.contact.soft_distance import cloud as cloud_module
 from support.contact_models.clouds import plane_cloud, sphere_cloud
@@ -254,3 +255,15 @@ def test_arrays_of_two_libraries_are_refused(call, element):
     with pytest.raises(InputError, match="as_arrays_of") as error:
         call(cloud, cloud.as_arrays_of(array_api_strict))
     assert error.value.element == element
+
+
+def test_temperatures_may_be_traced():
+    jax = pytest.importorskip("jax", reason="JAX is not installed: it needs NumPy 2")
+    jax.config.update("jax_enable_x64", True)
+    cloud, point = sphere_cloud(RADIUS, 20), 0.11 * DIRECTION[None]
+    twin, at = cloud.as_arrays_of(jax.numpy), jax.numpy.asarray(point)
+    distance, slope = jax.jit(jax.value_and_grad(lambda e: soft_distance(twin, at, e)[0]))(1e-3)
+    np.testing.assert_allclose(distance, soft_distance(cloud, point, 1e-3)[0], rtol=1e-12)
+    ahead, behind = (soft_distance(cloud, point, 1e-3 + h)[0] for h in (1e-8, -1e-8))
+    np.testing.assert_allclose(slope, (ahead - behind) / 2e-8, rtol=1e-6)
+    assert jax.eval_shape(lambda e: soft_top_k(at[0], 1, e, 3), 0.1).shape == (1, 3)

@@ -16,6 +16,7 @@ from hydro_sim_core.contact.soft_distance import (
     contact_wrench,
 )
 from hydro_sim_core.contact.soft_distance import cloud as cloud_module
+from hydro_sim_core.contact.soft_distance.force import PARAMETERS
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.simulation.soft import SoftPair, SoftSystem
 from support.contact_models.clouds import sphere_cloud
@@ -410,3 +411,37 @@ def test_known_arrays_within_a_traced_function_pass(system, state, jax):
         lambda shift: OrientedCloud(twin.points(q, 1) + shift, twin.clouds[1].normals).points, 0.1
     )
     assert shapes.shape == (12, 3)
+
+
+def test_derivatives_by_parameters_are_those_of_central_differences(jax):
+    """By all parameters at once: a ball that slides and leaves the ground."""
+    ball, X_WB = sphere_cloud(0.03, 8), np.eye(4)
+    X_WB[2, 3] = 0.027
+    twist = np.array([0.3, -0.2, 0.4, 0.1, 0.05, 0.1])
+
+    def lift_and_drag(model, xp=np):
+        clouds = (cloud.as_arrays_of(xp) for cloud in (OrientedCloud.half_space(), ball))
+        poses = (xp.asarray(X) for X in (np.eye(4), X_WB))
+        twists = (xp.asarray(V) for V in (np.zeros(6), twist))
+        order = zip(clouds, poses, twists, strict=True)
+        return contact_wrench(*next(order), *next(order), model)[3:].sum()
+
+    slopes = jax.jit(jax.grad(lambda model: lift_and_drag(model, jax.numpy)))(PUSH)
+    for name in PARAMETERS:
+        value = getattr(PUSH, name)
+        h = 1e-4 * value
+        steps = [lift_and_drag(replace(PUSH, **{name: value + h * n})) for n in (-2, -1, 1, 2)]
+        expected = (steps[0] - 8.0 * steps[1] + 8.0 * steps[2] - steps[3]) / (12.0 * h)
+        assert getattr(slopes, name) == pytest.approx(expected, rel=1e-6, abs=1e-8), name
+        # One plane has no temperature.
+        assert (abs(expected) > 1e-6) == (name != "epsilon1")
+
+
+def test_a_system_is_an_argument_of_what_jax_compiles(sliders, jax):
+    twin, x = sliders.as_arrays_of(jax.numpy), jax.numpy.asarray([0.0005, 0.02])
+    shape = jax.eval_shape(lambda system: system.contact_forces(x, x), twin)
+    assert shape.shape == (2,)
+    leaves, structure = jax.tree_util.tree_flatten(twin)
+    assert len(leaves) == 2 * 3 - 1 + 8  # the box has areas, the ball none
+    assert structure == jax.tree_util.tree_structure(sliders.as_arrays_of(jax.numpy))
+    assert structure != jax.tree_util.tree_structure(replace(twin, bodies=(1, 0)))

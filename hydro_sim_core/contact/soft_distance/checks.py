@@ -78,9 +78,9 @@ def holds(condition: AnyArray) -> bool:
     return is_traced(condition) or bool(condition)
 
 
-def check_positive(value: float, source: str, element: str) -> None:
+def check_positive(value: Any, source: str, element: str) -> None:
     """Raise unless ``value`` is a finite number above zero, or JAX traces it."""
-    if is_traced(value):
+    if is_traced(value) and value.ndim == 0:
         return
     number = as_number(value, source, element)
     if not (math.isfinite(number) and number > 0.0):
@@ -93,7 +93,7 @@ def as_number(value: Any, source: str, element: str) -> float:
     Raises:
         InputError: It is none.
     """
-    if not isinstance(value, str | bytes):
+    if not isinstance(value, str | bytes) and getattr(value, "ndim", 0) == 0:
         with contextlib.suppress(TypeError, ValueError, OverflowError):
             return float(value)
     raise InputError(source, element, f"is {excerpt(value)}", "give a number")

@@ -17,6 +17,7 @@ from hydro_sim_core.contact.soft_distance.checks import (
     holds,
     is_traced,
 )
+from hydro_sim_core.contact.soft_distance.pytrees import pytree, register_pytrees
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.held_interrupts import held_interrupts
@@ -28,11 +29,12 @@ _MAX_SPLITS = 12
 FEWEST_POINTS = 4
 
 
+@pytree(traced=("points", "normals", "areas", "vertices"), fixed=("faces", "is_half_space"))
 @dataclass(frozen=True, eq=False)
 class OrientedCloud:
     """Points with normals (small planes) that cover a closed surface, in the frame G of the geometry.
 
-    Values of arrays that JAX traces are not checked: they are not known then.
+    Values of arrays that JAX traces are not checked: they are not known then. Once JAX is imported, clouds are pytrees.
 
     Attributes:
         points: (N, 3) centres of the planes, m, an array of any array API library; sequences become NumPy arrays.
@@ -76,6 +78,7 @@ class OrientedCloud:
         check_libraries("OrientedCloud", **given)
         for name, array in given.items():
             check_numbers("OrientedCloud", name, array)
+        register_pytrees()
         if is_traced(self.normals):
             return
         xp = array_api_compat.array_namespace(self.normals)

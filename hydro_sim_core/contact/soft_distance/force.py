@@ -15,7 +15,8 @@ all force. ``damping_blend`` replaces it by its mean over an interval of speeds,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import math
+from dataclasses import dataclass
 
 import array_api_compat
 import numpy as np
@@ -23,10 +24,12 @@ import numpy as np
 from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
     as_array,
+    as_number,
     check_bits,
     check_libraries,
     check_positive,
     checked_pose,
+    is_traced,
 )
 from hydro_sim_core.contact.soft_distance.cloud import (
     OrientedCloud,
@@ -36,12 +39,28 @@ from hydro_sim_core.contact.soft_distance.cloud import (
     placed,
 )
 from hydro_sim_core.contact.soft_distance.distance import softmax, weights_and_heights
+from hydro_sim_core.contact.soft_distance.pytrees import pytree, register_pytrees
 from hydro_sim_core.errors import InputError
 
+#: Names of the parameters, in the order of ``SoftContactModel``.
+PARAMETERS = (
+    "stiffness",
+    "mu",
+    "dissipation_velocity",
+    "stiction_velocity",
+    "epsilon1",
+    "epsilon2",
+    "epsilon3",
+    "damping_blend",
+)
 
+
+@pytree(traced=PARAMETERS)
 @dataclass(frozen=True)
 class SoftContactModel:
-    """Parameters of the model.
+    """Parameters of the model: numbers, or what JAX traces, whose values are not known and not checked.
+
+    Once JAX is imported, models are pytrees, so that ``jax.grad`` gives derivatives by all parameters.
 
     Attributes:
         stiffness: k, N/m of penetration, for the pair as a whole.
@@ -70,13 +89,20 @@ class SoftContactModel:
     damping_blend: float = 0.1
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name not in ("mu", "damping_blend") or value != 0.0:
-                check_positive(value, "SoftContactModel", field.name)
-        if self.damping_blend >= 1.0:
-            problem = f"is {self.damping_blend:g}"
-            raise InputError("SoftContactModel", "damping_blend", problem, "give 0 or more, and less than 1")
+        register_pytrees()
+        for name in PARAMETERS:
+            value = getattr(self, name)
+            if name not in ("mu", "damping_blend"):
+                check_positive(value, "SoftContactModel", name)
+            elif not is_traced(value):
+                number, limit = as_number(value, "SoftContactModel", name), 1.0 if name != "mu" else math.inf
+                if not 0.0 <= number < limit:
+                    mend = (
+                        "give 0 or more, and less than 1"
+                        if name != "mu"
+                        else "give a finite number, 0 or more"
+                    )
+                    raise InputError("SoftContactModel", name, f"is {number:g}", mend)
 
 
 def contact_wrench(
@@ -185,11 +211,11 @@ def damping_factor(x: AnyArray, blend: float = 0.0) -> AnyArray:
     """
     xp = array_api_compat.array_namespace(x)
     zero = xp.zeros_like(x)
-    if blend == 0.0:
-        return xp.where(x <= 0.0, 1.0 - x, xp.where(x <= 2.0, 0.25 * (x - 2.0) ** 2, zero))
-    onset = 1.0 - x + (x + blend) ** 3 / (24.0 * blend)
+    # Without a blend no speed lies on a ramp. JAX has to see a number there all the same.
+    width = xp.where(blend > 0.0, blend, 1.0) if is_traced(blend) else blend or 1.0
+    onset = 1.0 - x + (x + blend) ** 3 / (24.0 * width)
     middle = 0.25 * (x - 2.0) ** 2 + blend * blend / 12.0
-    ending = (2.0 + blend - x) ** 3 / (24.0 * blend)
+    ending = (2.0 + blend - x) ** 3 / (24.0 * width)
     late = xp.where(x <= 2.0 - blend, middle, xp.where(x <= 2.0 + blend, ending, zero))
     return xp.where(x <= -blend, 1.0 - x, xp.where(x <= blend, onset, late))
 

@@ -16,6 +16,7 @@ from hydro_sim_core.contact.soft_distance.checks import (
     check_libraries,
     check_positive,
     checked_pose,
+    is_traced,
 )
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, inverse_times
 from hydro_sim_core.contact.soft_distance.distance import soft_distance, softmax
@@ -58,10 +59,11 @@ def soft_top_k(values: AnyArray, k: int, epsilon: float, iterations: int = ITERA
     ones = xp.ones((k,), dtype=values.dtype) / count
     room = xp.log(xp.concat([ones, xp.asarray([(count - k) / count], dtype=values.dtype)]))
     columns = xp.zeros_like(room)
+    hot = xp.maximum(epsilon, 1.0) if is_traced(epsilon) else max(epsilon, 1.0)
     # Cooled down slowly from 1, as cold iterations alone move little.
     for number in range(iterations):
         warmth = max(1.0 - 2.0 * number / iterations, 0.0)
-        temperature = max(epsilon, 1.0) ** warmth * epsilon ** (1.0 - warmth)
+        temperature = hot**warmth * epsilon ** (1.0 - warmth)
         scores = -costs / temperature
         rows = -_log_sum_exp(scores + columns[None, :] / temperature, 1) - math.log(count)
         columns = temperature * (room - _log_sum_exp(scores + rows[:, None], 0))

@@ -22,6 +22,7 @@ from hydro_sim_core.contact.soft_distance.checks import (
     is_traced,
 )
 from hydro_sim_core.contact.soft_distance.cloud import Planes, placed
+from hydro_sim_core.contact.soft_distance.pytrees import pytree
 from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.dynamics.array_form import (
     Posture,
@@ -43,6 +44,7 @@ Scheme = Literal["euler", "rk4"]
 _LEAST_QUATERNION = 1e-6
 
 
+@pytree(traced=("model",), fixed=("a", "b"))
 @dataclass(frozen=True)
 class SoftPair:
     """Two clouds that touch, by their indices, and how they do.
@@ -58,12 +60,16 @@ class SoftPair:
     model: SoftContactModel
 
 
+@pytree(traced=("clouds", "pairs"), fixed=("tree", "bodies"))
 @dataclass(frozen=True, eq=False)
 class SoftSystem:
     """Articulated bodies with clouds fixed to them. Immutable: ``with_clouds`` gives one with other shapes.
 
     Efforts of a joint's damping and spring belong to the dynamics; its Coulomb friction, stops and drives do not, as
     they are not smooth: ``tau`` has what drives do.
+
+    Once JAX is imported, systems are pytrees: arguments of ``jax.jit``, and ``jax.grad`` gives derivatives by all
+    points, normals and parameters. Bodies, joints and pairs are fixed: for others JAX compiles again.
 
     Attributes:
         tree: Bodies and joints.
