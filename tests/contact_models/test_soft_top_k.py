@@ -50,6 +50,15 @@ def test_equal_values_share_their_places(k):
     np.testing.assert_allclose(soft_top_k(values, k, 1e-3), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "same", [[1, 3, 2, 7], np.array([1, 3, 2, 7]), array_api_strict.asarray([1, 3, 2, 7])]
+)
+def test_integers_and_lists_are_numbers(same):
+    expected = soft_top_k(np.array([1.0, 3.0, 2.0, 7.0]), 2, 0.01)
+    np.testing.assert_array_equal(np.asarray(soft_top_k(same, 2, 0.01)), expected)
+    assert expected[0, 3] > 0.99
+
+
 FLOOR = OrientedCloud.from_geometry(geometry.box(0.4, 0.4, 0.1), 0.05)
 SMALL = OrientedCloud.from_geometry(geometry.box(0.08, 0.08, 0.08), 0.03)
 EPSILONS = (1e-5, 1e-4, 1e-4)
@@ -136,6 +145,13 @@ def test_any_array_library_will_do():
         (lambda: soft_top_k(np.arange(3.0), 3, 0.1), "values"),
         (lambda: soft_top_k(np.arange(3.0), 0, 0.1), "k"),
         (lambda: soft_top_k(np.arange(3.0), 2, 0.0), "epsilon"),
+        (lambda: soft_top_k(np.arange(3.0), 2, 0.1, 0), "iterations"),
+        (lambda: soft_top_k(np.arange(3.0), 2, 0.1, 7.5), "iterations"),
+        (lambda: soft_top_k(np.array([1.0, np.nan, 3.0]), 1, 0.1), "values"),
+        (lambda: soft_top_k(np.array([1.0, np.inf, 3.0]), 1, 0.1), "values"),
+        (lambda: soft_top_k(np.arange(3, dtype=np.float16), 1, 0.1), "values"),
+        (lambda: soft_top_k(["a", "b", "c"], 1, 0.1), "values"),
+        (lambda: soft_top_k([[1.0, 2.0], [3.0]], 1, 0.1), "values"),
         (
             lambda: collision_points(
                 OrientedCloud.half_space(), np.eye(4), sphere_cloud(0.1, 9), np.eye(4), 2, (1, 1, 1)

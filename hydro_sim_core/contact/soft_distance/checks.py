@@ -99,9 +99,20 @@ def as_number(value: Any, source: str, element: str) -> float:
     raise InputError(source, element, f"is {excerpt(value)}", "give a number")
 
 
-def as_array(values: AnyArray) -> AnyArray:
-    """Convert anything but an array of an array API library to a NumPy array."""
-    return values if array_api_compat.is_array_api_obj(values) else np.asarray(values, dtype=float)
+def checked_array(values: Any, source: str, element: str) -> AnyArray:
+    """An array of an array API library as it is, and anything else as one of NumPy.
+
+    Raises:
+        InputError: It is none of real numbers.
+    """
+    if array_api_compat.is_array_api_obj(values) and not array_api_compat.is_numpy_array(values):
+        return values
+    with contextlib.suppress(TypeError, ValueError):
+        array = np.asarray(values)
+        if array.dtype.kind in "fiu":
+            return array if array is values else array.astype(float)
+    problem = f"is {excerpt(values)}"
+    raise InputError(source, element, problem, "give an array of numbers, or lists of one length")
 
 
 def checked_pose(X: AnyArray, source: str, element: str) -> AnyArray:

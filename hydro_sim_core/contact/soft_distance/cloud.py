@@ -11,9 +11,9 @@ import numpy as np
 
 from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
-    as_array,
     check_libraries,
     check_numbers,
+    checked_array,
     holds,
     is_traced,
 )
@@ -60,7 +60,9 @@ class OrientedCloud:
     def __post_init__(self) -> None:
         for name in ("points", "normals", "areas", "vertices"):
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else as_array(value))
+            object.__setattr__(
+                self, name, None if value is None else checked_array(value, "OrientedCloud", name)
+            )
         least = 1 if self.is_half_space else FEWEST_POINTS
         for name in ("points", "normals", "vertices"):
             rows = getattr(self, name)

@@ -13,10 +13,10 @@ import numpy as np
 
 from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
-    as_array,
     check_bits,
     check_libraries,
     check_positive,
+    checked_array,
     checked_pose,
 )
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, blocks, inverse_times, placed
@@ -167,7 +167,7 @@ def softmax(x: AnyArray) -> AnyArray:
 
 
 def _checked_points(cloud: OrientedCloud, points: AnyArray, source: str) -> AnyArray:
-    points = as_array(points)
+    points = checked_array(points, source, "points")
     check_libraries(source, cloud=cloud.points, points=points)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InputError(source, "points", f"has shape {points.shape}", "give shape (M, 3)")

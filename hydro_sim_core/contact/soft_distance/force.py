@@ -23,11 +23,11 @@ import numpy as np
 
 from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
-    as_array,
     as_number,
     check_bits,
     check_libraries,
     check_positive,
+    checked_array,
     checked_pose,
     is_traced,
 )
@@ -267,7 +267,7 @@ def _cross(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 def _checked_twist(V: AnyArray, element: str) -> AnyArray:
-    V = as_array(V)
+    V = checked_array(V, "contact_wrench", element)
     if V.shape != (6,):
         raise InputError("contact_wrench", element, f"has shape {V.shape}", "give six numbers, angular first")
     if array_api_compat.is_numpy_array(V) and not np.all(np.isfinite(V)):

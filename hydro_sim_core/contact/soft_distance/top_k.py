@@ -14,7 +14,9 @@ import array_api_compat
 from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
     check_libraries,
+    check_numbers,
     check_positive,
+    checked_array,
     checked_pose,
     is_traced,
 )
@@ -32,7 +34,7 @@ def soft_top_k(values: AnyArray, k: int, epsilon: float, iterations: int = ITERA
     Equal values share their places, at any temperature: the rows of m equal ones have an mth at each of them.
 
     Args:
-        values: (V,) with V > k; they are scaled to the range from 0 to 1.
+        values: (V,) with V > k, float64 or integers; they are scaled to the range from 0 to 1.
         k: How many to select.
         epsilon: Temperature of the selection. As it goes to 0, entry (j, i) goes to 1 if value i is the j-th largest
             and to 0 otherwise.
@@ -42,10 +44,13 @@ def soft_top_k(values: AnyArray, k: int, epsilon: float, iterations: int = ITERA
         (k, V) selection; rows add up to 1.
 
     Raises:
-        InputError: ``values`` is not (V,) or V is not above k, or ``epsilon`` is not positive.
+        InputError: ``values`` is not (V,), V is not above k, or a value is not finite or of less than 64 bits;
+            ``epsilon`` is not positive, or ``iterations`` or ``k`` not a whole number above zero.
     """
     k = whole_number("soft_top_k", "k", k, least=1)
+    iterations = whole_number("soft_top_k", "iterations", iterations, least=1)
     check_positive(epsilon, "soft_top_k", "epsilon")
+    values = _checked_values(values)
     if values.ndim != 1 or values.shape[0] <= k:
         problem = f"have shape {tuple(values.shape)}"
         raise InputError("soft_top_k", "values", problem, f"give more than k = {k} values")
@@ -69,6 +74,17 @@ def soft_top_k(values: AnyArray, k: int, epsilon: float, iterations: int = ITERA
         columns = temperature * (room - _log_sum_exp(scores + rows[:, None], 0))
     plan = xp.exp(-costs / epsilon + rows[:, None] + columns[None, :] / epsilon)
     return count * plan[:, :k].T
+
+
+def _checked_values(values: AnyArray) -> AnyArray:
+    """The values as an array of finite numbers of 64 bits."""
+    values = checked_array(values, "soft_top_k", "values")
+    xp = array_api_compat.array_namespace(values)
+    # Fractions of integers would be rounded to them.
+    if xp.isdtype(values.dtype, "integral"):
+        values = xp.astype(values, xp.float64)
+    check_numbers("soft_top_k", "values", values)
+    return values
 
 
 def collision_points(
