@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hydro_sim_core import InputError, geometry
 from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel, contact_wrench
 from hydro_sim_core.contact.soft_distance.force import damping_factor
+from hydro_sim_core.description.soft_ranges import SOFT_RANGES
 from support.contact_models.clouds import plane_cloud, sphere_cloud
 from support.contact_models.rigid_poses import pose, poses, twist_seen_at, vectors, wrench_about
 
@@ -249,14 +250,38 @@ POSITIVE = ("stiffness", "dissipation_velocity", "stiction_velocity", "epsilon1"
     ("name", "value"),
     [
         *itertools.product((*POSITIVE, "mu", "damping_blend"), (-1.0, np.nan, np.inf)),
-        *itertools.product(POSITIVE, (0.0,)),
+        *itertools.product(POSITIVE, (0.0, 5e-324, 1e-320, 1e300, "1e-3", None, np.ones(1))),
         ("damping_blend", 1.0),
+        ("damping_blend", 1e-320),
+        ("mu", 1e300),
     ],
 )
 def test_bad_parameters_are_named(name, value):
     with pytest.raises(InputError) as error:
         replace(MODEL, **{name: value})
     assert error.value.element == name
+
+
+@pytest.mark.parametrize(
+    ("name", "mend"), [("mu", "0 to 1e\\+06"), ("damping_blend", "0, or 1e-06 to 0.999")]
+)
+def test_parameters_that_may_be_zero_are_told_so(name, mend):
+    with pytest.raises(InputError, match=f"is -1; give {mend}$"):
+        replace(MODEL, **{name: -1.0})
+
+
+@pytest.mark.parametrize(("name", "bounds"), [*SOFT_RANGES.items(), ("damping_blend", (0.0, 1e-3))])
+def test_forces_are_finite_at_the_ends_of_all_ranges(name, bounds):
+    """For bodies that touch, slide and turn, and in all arrays on the way."""
+    ball, X_WB = sphere_cloud(0.03, 20), pose((0.0, 0.0, 0.029))
+    twist = np.array([0.3, -0.2, 0.4, 0.1, 0.05, 0.1])
+    for value in bounds:
+        model = replace(MODEL, **{name: value})
+        for a in (OrientedCloud.half_space(), ball):
+            for V_WB in (np.zeros(6), twist):
+                with np.errstate(all="raise", under="ignore"):
+                    wrench = contact_wrench(a, np.eye(4), np.zeros(6), ball, X_WB, V_WB, model)
+                assert np.isfinite(wrench).all()
 
 
 @given(bad=st.sampled_from([np.zeros(5), np.full(6, np.nan)]))

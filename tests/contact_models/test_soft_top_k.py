@@ -145,6 +145,8 @@ def test_any_array_library_will_do():
         (lambda: soft_top_k(np.arange(3.0), 3, 0.1), "values"),
         (lambda: soft_top_k(np.arange(3.0), 0, 0.1), "k"),
         (lambda: soft_top_k(np.arange(3.0), 2, 0.0), "epsilon"),
+        (lambda: soft_top_k(np.arange(3.0), 2, 1e-320), "epsilon"),
+        (lambda: soft_top_k(np.arange(3.0), 2, [0.1]), "epsilon"),
         (lambda: soft_top_k(np.arange(3.0), 2, 0.1, 0), "iterations"),
         (lambda: soft_top_k(np.arange(3.0), 2, 0.1, 7.5), "iterations"),
         (lambda: soft_top_k(np.array([1.0, np.nan, 3.0]), 1, 0.1), "values"),
@@ -158,6 +160,12 @@ def test_any_array_library_will_do():
             ),
             "cloud",
         ),
+        (
+            lambda: collision_points(FLOOR, np.eye(4), SMALL, np.eye(4), 2, (1e-4, 5e-324, 1e-2)),
+            "epsilons[1]",
+        ),
+        (lambda: collision_points(FLOOR, np.eye(4), SMALL, np.eye(4), 2, (1e-4, 1e-2)), "epsilons"),
+        (lambda: collision_points(FLOOR, np.eye(3), SMALL, np.eye(4), 2, EPSILONS), "X_WA"),
     ],
 )
 def test_bad_input_is_named(call, element):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from typing import Any
 
@@ -11,6 +10,7 @@ import array_api_compat
 import numpy as np
 
 from hydro_sim_core.contact.poses import as_pose
+from hydro_sim_core.description.soft_ranges import SOFT_RANGES
 from hydro_sim_core.errors import InputError, excerpt
 
 #: An array of any library that follows the array API standard: NumPy, CuPy, JAX.
@@ -78,13 +78,30 @@ def holds(condition: AnyArray) -> bool:
     return is_traced(condition) or bool(condition)
 
 
-def check_positive(value: Any, source: str, element: str) -> None:
-    """Raise unless ``value`` is a finite number above zero, or JAX traces it."""
+def check_parameter(value: Any, source: str, element: str, quantity: str = "") -> None:
+    """Check a parameter of smooth contact by the range of its quantity, which is ``element`` if not given.
+
+    Raises:
+        InputError: It is no number, or outside of the range.
+    """
+    quantity = quantity or element
+    check_range(value, source, element, SOFT_RANGES[quantity], or_zero=quantity == "damping_blend")
+
+
+def check_range(
+    value: Any, source: str, element: str, bounds: tuple[float, float], *, or_zero: bool = False
+) -> None:
+    """Check a number by the least and the most that it may be; one that JAX traces passes.
+
+    Raises:
+        InputError: It is no number, or outside.
+    """
     if is_traced(value) and value.ndim == 0:
         return
     number = as_number(value, source, element)
-    if not (math.isfinite(number) and number > 0.0):
-        raise InputError(source, element, f"is {number:g}", "give a positive finite number")
+    if not (bounds[0] <= number <= bounds[1] or (or_zero and number == 0.0)):
+        mend = f"give {'0, or ' if or_zero else ''}{bounds[0]:g} to {bounds[1]:g}"
+        raise InputError(source, element, f"is {number:g}", mend)
 
 
 def as_number(value: Any, source: str, element: str) -> float:

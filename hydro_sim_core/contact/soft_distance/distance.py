@@ -15,7 +15,7 @@ from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
     check_bits,
     check_libraries,
-    check_positive,
+    check_parameter,
     checked_array,
     checked_pose,
 )
@@ -39,7 +39,7 @@ def soft_distance(cloud: OrientedCloud, points: AnyArray, epsilon1: float) -> An
         InputError: ``points`` is not (M, 3) or not finite, or ``epsilon1`` not a positive number.
     """
     points = _checked_points(cloud, points, "soft_distance")
-    check_positive(epsilon1, "soft_distance", "epsilon1")
+    check_parameter(epsilon1, "soft_distance", "epsilon1")
     xp = array_api_compat.array_namespace(cloud.points, points)
     distances = []
     for block in blocks(points.shape[0], cloud.points.shape[0]):
@@ -90,7 +90,7 @@ def soft_distance_gradient(cloud: OrientedCloud, points: AnyArray, epsilon1: flo
     Arguments and errors are those of ``soft_distance``.
     """
     points = _checked_points(cloud, points, "soft_distance_gradient")
-    check_positive(epsilon1, "soft_distance_gradient", "epsilon1")
+    check_parameter(epsilon1, "soft_distance_gradient", "epsilon1")
     xp = array_api_compat.array_namespace(cloud.points, points)
     centres = cloud.points - xp.mean(cloud.points, axis=0)
     gradients = []
@@ -127,7 +127,7 @@ def separation(
     X_WA, X_WB = checked_pose(X_WA, "separation", "X_WA"), checked_pose(X_WB, "separation", "X_WB")
     check_libraries("separation", a=a.points, b=b.points, X_WA=X_WA, X_WB=X_WB)
     xp = array_api_compat.array_namespace(a.points)
-    check_positive(epsilon2, "separation", "epsilon2")
+    check_parameter(epsilon2, "separation", "epsilon2")
     if a.is_half_space and b.is_half_space:
         raise InputError("separation", "clouds", "are two half spaces", "give one of them a bounded body")
     # A half space has no points that could be inside the other body.

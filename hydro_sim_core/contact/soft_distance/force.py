@@ -15,7 +15,6 @@ all force. ``damping_blend`` replaces it by its mean over an interval of speeds,
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import array_api_compat
@@ -23,10 +22,9 @@ import numpy as np
 
 from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
-    as_number,
     check_bits,
     check_libraries,
-    check_positive,
+    check_parameter,
     checked_array,
     checked_pose,
     is_traced,
@@ -75,8 +73,7 @@ class SoftContactModel:
             the paper. The factor of a body at rest is ``1 + damping_blend^2 / 24`` and not 1.
 
     Raises:
-        InputError: A parameter is not positive and finite (``mu``: not zero or more), or ``damping_blend`` not in
-            [0, 1).
+        InputError: A parameter is outside of its range, see ``description.soft_ranges``.
     """
 
     stiffness: float
@@ -91,18 +88,7 @@ class SoftContactModel:
     def __post_init__(self) -> None:
         register_pytrees()
         for name in PARAMETERS:
-            value = getattr(self, name)
-            if name not in ("mu", "damping_blend"):
-                check_positive(value, "SoftContactModel", name)
-            elif not is_traced(value):
-                number, limit = as_number(value, "SoftContactModel", name), 1.0 if name != "mu" else math.inf
-                if not 0.0 <= number < limit:
-                    mend = (
-                        "give 0 or more, and less than 1"
-                        if name != "mu"
-                        else "give a finite number, 0 or more"
-                    )
-                    raise InputError("SoftContactModel", name, f"is {number:g}", mend)
+            check_parameter(getattr(self, name), "SoftContactModel", name)
 
 
 def contact_wrench(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from hydro_sim_core.contact.soft_distance.checks import check_positive
+from hydro_sim_core.contact.soft_distance.checks import check_parameter
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud
 from hydro_sim_core.contact.soft_distance.distance import soft_distance
 from hydro_sim_core.errors import InputError
@@ -71,7 +71,7 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
     nearest = scipy.spatial.cKDTree(points).query(points, k=2)[0][:, 1]
     middle = points.mean(axis=0)
     epsilon1 = spacing * spacing if epsilon1 is None else epsilon1
-    check_positive(epsilon1, "cloud_quality", "epsilon1")
+    check_parameter(epsilon1, "cloud_quality", "epsilon1")
     beside = max(math.sqrt(epsilon1), 0.5 * spacing) * normals
     outside, inside = (soft_distance(cloud, points + sign * beside, epsilon1) for sign in (1.0, -1.0))
     return CloudQuality(

@@ -15,14 +15,15 @@ from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
     check_libraries,
     check_numbers,
-    check_positive,
+    check_range,
     checked_array,
     checked_pose,
     is_traced,
 )
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, inverse_times
 from hydro_sim_core.contact.soft_distance.distance import soft_distance, softmax
-from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.description.soft_ranges import SELECTION_RANGE, SOFT_RANGES
+from hydro_sim_core.errors import InputError, excerpt, whole_number
 
 #: Sinkhorn iterations; entries of rows then add up to 1 to a few digits at temperatures down to a hundredth.
 ITERATIONS = 200
@@ -45,11 +46,11 @@ def soft_top_k(values: AnyArray, k: int, epsilon: float, iterations: int = ITERA
 
     Raises:
         InputError: ``values`` is not (V,), V is not above k, or a value is not finite or of less than 64 bits;
-            ``epsilon`` is not positive, or ``iterations`` or ``k`` not a whole number above zero.
+            ``epsilon`` is not from 1e-9 to 1e9, or ``iterations`` or ``k`` not a whole number above zero.
     """
     k = whole_number("soft_top_k", "k", k, least=1)
     iterations = whole_number("soft_top_k", "iterations", iterations, least=1)
-    check_positive(epsilon, "soft_top_k", "epsilon")
+    check_range(epsilon, "soft_top_k", "epsilon", SELECTION_RANGE)
     values = _checked_values(values)
     if values.ndim != 1 or values.shape[0] <= k:
         problem = f"have shape {tuple(values.shape)}"
@@ -117,6 +118,7 @@ def collision_points(
     if a.is_half_space or b.is_half_space:
         raise InputError("collision_points", "cloud", "is a half space", "give it a bounded body")
     X_WA, X_WB = (checked_pose(X, "collision_points", name) for name, X in (("X_WA", X_WA), ("X_WB", X_WB)))
+    _check_temperatures(epsilons)
     check_libraries("collision_points", a=a.points, b=b.points, X_WA=X_WA, X_WB=X_WB)
     xp = array_api_compat.array_namespace(a.points)
     X_AB, X_BA = inverse_times(X_WA, X_WB), inverse_times(X_WB, X_WA)
@@ -126,13 +128,20 @@ def collision_points(
             soft_distance(b, _moved(a.points, X_BA), epsilons[0]),
         ]
     )
-    check_positive(epsilons[1], "collision_points", "epsilons[1]")
     weights, count = softmax(-field / epsilons[1]), b.points.shape[0]
     places = xp.concat([_moved(b.points, X_WB), _moved(a.points, X_WA)])
     if a.faces is not None and b.faces is not None:
         weights = xp.concat([_to_corners(b, weights[:count]), _to_corners(a, weights[count:])])
         places = xp.concat([_moved(b.vertices, X_WB), _moved(a.vertices, X_WA)])
     return soft_top_k(weights, k, epsilons[2]) @ places
+
+
+def _check_temperatures(epsilons: tuple[float, float, float]) -> None:
+    if not isinstance(epsilons, tuple | list) or len(epsilons) != 3:
+        raise InputError("collision_points", "epsilons", f"is {excerpt(epsilons)}", "give three temperatures")
+    bounds = SOFT_RANGES["epsilon1"], SOFT_RANGES["epsilon2"], SELECTION_RANGE
+    for number, (epsilon, of_one) in enumerate(zip(epsilons, bounds, strict=True)):
+        check_range(epsilon, "collision_points", f"epsilons[{number}]", of_one)
 
 
 def _moved(points: AnyArray, X: AnyArray) -> AnyArray:

@@ -17,7 +17,7 @@ from hydro_sim_core.contact.soft_distance import OrientedCloud, SoftContactModel
 from hydro_sim_core.contact.soft_distance.checks import (
     check_libraries,
     check_numbers,
-    check_positive,
+    check_range,
     holds,
     is_traced,
 )
@@ -40,6 +40,8 @@ from hydro_sim_core.errors import InputError, whole_number
 AnyArray = Any
 Scheme = Literal["euler", "rk4"]
 
+#: Lengths of a step, s.
+_STEPS = 1e-12, 1e6
 #: Quaternions need not be normalised, but shorter ones, or longer than its inverse, are no turn.
 _LEAST_QUATERNION = 1e-6
 
@@ -293,7 +295,7 @@ def _num_coordinates(tree: KinematicTree) -> int:
 
 
 def _check_step(dt: float, scheme: str) -> None:
-    check_positive(dt, "SoftSystem", "dt")
+    check_range(dt, "SoftSystem", "dt", _STEPS)
     if scheme not in ("euler", "rk4"):
         raise InputError("SoftSystem", "scheme", f"is {scheme!r}", "give euler or rk4")
 
