@@ -105,6 +105,62 @@ def test_a_bad_cloud_is_reported(spoil, problem):
 VERTICES, TRIANGLES = BOX.vertices, BOX.surface_triangles()
 
 
+def boxes(*parts):
+    """Vertices and triangles of cubes as one mesh, from sides, m, places and whether they are turned inside out."""
+    cube = geometry.box(1.0, 1.0, 1.0)
+    corners, faces = cube.vertices, cube.surface_triangles()
+    vertices = [side * corners + np.array(place) for side, place, _ in parts]
+    triangles = [
+        (faces[:, ::-1] if turned else faces) + k * len(corners) for k, (*_, turned) in enumerate(parts)
+    ]
+    return np.concatenate(vertices), np.concatenate(triangles)
+
+
+LARGE, APART = (0.1, (0.0, 0.0, 0.0), False), (0.3, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [LARGE, (0.05, APART, True)],
+        [LARGE, (0.05, (0.0, 0.0, 0.0), True), (0.05, APART, True)],
+        [LARGE, (0.05, (0.075, 0.075, 0.0), True)],  # along an edge
+        [LARGE, (0.06, (0.3, 0.0, 0.0), False), (0.05, (0.35, 0.0, 0.0), True)],
+    ],
+)
+def test_a_part_that_is_inside_out_and_no_cavity_is_refused(parts):
+    with pytest.raises(InputError, match="inside out in a part"):
+        cloud_of_mesh(*boxes(*parts), 128)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [LARGE, (0.05, APART, False)],
+        [LARGE, (0.05, (0.0, 0.0, 0.0), True)],
+        [LARGE, (0.06, (0.0, 0.0, 0.0), True), (0.03, (0.0, 0.0, 0.0), False)],
+        [LARGE, (0.1, (0.102, 0.0, 0.0), False)],
+        [LARGE, (0.1, (0.05, 0.02, 0.01), False), (0.02, (0.04, 0.01, 0.01), True)],
+    ],
+)
+def test_several_parts_and_cavities_make_a_body(parts):
+    cloud = cloud_of_mesh(*boxes(*parts), 128)
+    assert len(cloud.points) == 128
+    assert cloud_quality(cloud).turned == 0.0
+
+
+def test_a_cloud_tells_which_planes_are_inside_out():
+    clouds = [cloud_of_mesh(*boxes((side, place, False)), 96) for side, place, _ in (LARGE, (0.05, APART, 0))]
+    points, normals, areas = (
+        np.concatenate([getattr(cloud, name) for cloud in clouds]) for name in ("points", "normals", "areas")
+    )
+    check_cloud(OrientedCloud(points, normals, areas), "boxes")
+    turned = OrientedCloud(points, np.concatenate([clouds[0].normals, -clouds[1].normals]), areas)
+    assert cloud_quality(turned).turned == 0.5
+    with pytest.raises(InputError, match=r"50\.0% of the planes belong to parts that are inside out"):
+        check_cloud(turned, "boxes")
+
+
 @pytest.mark.parametrize(
     ("make", "element", "problem"),
     [

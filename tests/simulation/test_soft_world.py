@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import trimesh
 import yaml
 
 from hydro_sim_core import InputError, load_scene
@@ -213,6 +214,18 @@ def test_bad_settings_are_named(scene, solver, words):
     with pytest.raises(InputError) as error:
         load_scene(scene(solver=solver))
     assert words in str(error.value)
+
+
+def test_a_mesh_with_a_part_inside_out_is_refused(scene, tmp_path):
+    """One that lies in no other part; the mesh as a whole has a positive volume."""
+    path = scene(contact={"defaults": {"compliance": "rigid"}})
+    cubes = [trimesh.creation.box((side, side, side)) for side in (0.1, 0.05)]
+    cubes[1].apply_translation([0.2, 0.0, 0.0])
+    cubes[1].invert()
+    trimesh.util.concatenate(cubes).export(tmp_path / "two.stl")
+    (tmp_path / "box.urdf").write_text(BOX.replace('box size="0.2 0.15 0.08"', 'mesh filename="two.stl"'))
+    with pytest.raises(InputError, match=r"'box', .*inside out in a part about \(0\.2, 0, 0\) m"):
+        load_scene(path)
 
 
 def test_an_overflow_stops_at_the_last_good_step(scene):

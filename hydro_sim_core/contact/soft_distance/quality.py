@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from hydro_sim_core.contact.soft_distance.checks import check_parameter
-from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud
+from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, blocks
 from hydro_sim_core.contact.soft_distance.distance import soft_distance
 from hydro_sim_core.errors import InputError
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class CloudQuality:
         wrong_sides: Share of the points beside which the soft distance has the wrong sign, outside or inside. It is
             asked for at the root of ``epsilon1`` from the surface, and not nearer than half a spacing. Something
             thinner than that counts as wrong.
+        turned: Share of the points behind whose planes there is no body: of a part that is inside out and no cavity.
     """
 
     spacing: float
@@ -35,6 +39,7 @@ class CloudQuality:
     opening: float
     volume: float
     wrong_sides: float
+    turned: float
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -44,6 +49,7 @@ class CloudQuality:
             (self.unevenness > 0.4, f"distances to nearest points vary by {self.unevenness:.0%}"),
             (self.opening > 0.02, f"the planes leave {self.opening:.1%} of the surface open"),
             (self.volume <= 0.0, "the planes are inside out"),
+            (self.turned > 0.02, f"{self.turned:.1%} of the planes belong to parts that are inside out"),
             (
                 self.wrong_sides > 0.02,
                 f"the soft distance has the wrong sign beside {self.wrong_sides:.1%} of the points",
@@ -81,7 +87,21 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
         float(np.linalg.norm((areas[:, None] * normals).sum(axis=0)) / total),
         float((areas * ((points - middle) * normals).sum(axis=1)).sum() / 3.0),
         float(((outside <= 0.0) | (inside >= 0.0)).mean()),
+        float((_windings(points, normals, areas) < -0.25).mean()),
     )
+
+
+def _windings(points: Floats, normals: Floats, areas: Floats) -> Floats:
+    """How often all other planes (N,) wind about each point: 1/2 on a body, -1/2 on one that is inside out.
+
+    A plane nearer than its own size counts less, as it is no point then.
+    """
+    total = np.zeros(len(points))
+    for block in blocks(len(points), 3 * len(points)):
+        apart = points[None, :, :] - points[block, None, :]
+        square = np.square(apart).sum(axis=2) + areas / (2.0 * math.pi)
+        total[block] = ((apart * normals).sum(axis=2) * areas / (square * np.sqrt(square))).sum(axis=1)
+    return total / (4.0 * math.pi)
 
 
 def check_cloud(cloud: OrientedCloud, source: str) -> None:

@@ -46,8 +46,8 @@ def cloud_of_mesh(vertices: ArrayLike, triangles: ArrayLike, count: int) -> Orie
         areas add up to that of the mesh.
 
     Raises:
-        InputError: The mesh is open, its triangles are not oriented alike or are inside out; or there are fewer than 4
-            points, fewer than regions between sharp edges, or more than 20,000.
+        InputError: The mesh is open, its triangles are not oriented alike, or it or a part of it that is no cavity is
+            inside out; or there are fewer than 4 points, fewer than regions between sharp edges, or more than 20,000.
     """
     count = whole_number("OrientedCloud", "count", count, least=0)
     if not FEWEST_POINTS <= count <= _MOST_POINTS:
@@ -99,12 +99,48 @@ def _checked_triangles(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Float
         )
     if not mesh.volume > 0.0:
         raise InputError("OrientedCloud", "mesh", "is inside out or flat", "turn its triangles over")
+    label, count = trimesh.graph.connected_component_labels, len(mesh.faces)
+    part = np.asarray(label(mesh.face_adjacency, node_count=count))
+    _refuse_turned_parts(np.asarray(mesh.triangles, dtype=float), part)
     smooth = mesh.face_adjacency[mesh.face_adjacency_angles < SHARP_EDGE]
-    region = trimesh.graph.connected_component_labels(smooth, node_count=len(mesh.faces))
+    region = np.asarray(label(smooth, node_count=count))
     corners = np.asarray(mesh.triangles, dtype=float)
     has_area = _areas(corners) > 0.0
-    _, region = np.unique(np.asarray(region)[has_area], return_inverse=True)
+    _, region = np.unique(region[has_area], return_inverse=True)
     return corners[has_area], _normals(corners[has_area]), region
+
+
+def _refuse_turned_parts(corners: Floats, part: Ints) -> None:
+    """Refuse parts of a closed mesh that are inside out and no cavities: there is no body behind their triangles.
+
+    Args:
+        corners: (T, 3, 3) m.
+        part: (T,) connected part of each triangle.
+    """
+    size = np.bincount(part)
+    middles = np.column_stack([np.bincount(part, x) for x in corners.mean(axis=1).T]) / size[:, None]
+    a, b, c = np.moveaxis(corners - middles[part, None, :], 1, 0)
+    volumes = np.bincount(part, (a * np.cross(b, c)).sum(axis=1))
+    for number in np.flatnonzero(volumes < 0.0).tolist():
+        own = part == number
+        largest = np.flatnonzero(own)[np.argmax(_areas(corners[own]))]
+        # On the triangle itself all others wind about the middle of what they do before and behind it: 1/2 of a body,
+        # and -1/2 if it is outside behind.
+        if _winding(np.delete(corners, largest, axis=0), corners[largest].mean(axis=0)) < 0.0:
+            place = ", ".join(f"{x:.3g}" for x in middles[number].round(9) + 0.0)
+            problem = f"is inside out in a part about ({place}) m that is no cavity of another one"
+            raise InputError("OrientedCloud", "mesh", problem, "turn the triangles of that part over")
+
+
+def _winding(corners: Floats, point: Floats) -> float:
+    """How often triangles (T, 3, 3) wind about a point: the sum of their solid angles over 4 pi."""
+    a, b, c = np.moveaxis(corners - point, 1, 0)
+    la, lb, lc = (np.sqrt(np.square(x).sum(axis=1)) for x in (a, b, c))
+    volume = (a * np.cross(b, c)).sum(axis=1)
+    ab, bc, ca = ((x * y).sum(axis=1) for x, y in ((a, b), (b, c), (c, a)))
+    # Van Oosterom and Strackee's formula of half the solid angle.
+    half = np.arctan2(volume, la * lb * lc + ab * lc + bc * la + ca * lb)
+    return float(half.sum()) / (2.0 * math.pi)
 
 
 def _area_vectors(corners: Floats) -> Floats:
