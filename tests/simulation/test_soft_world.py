@@ -207,6 +207,17 @@ def test_clouds_are_judged_by_the_temperature_of_their_pairs(scene, caplog):
         ({"model": "soft", "accuracy": 1e-4}, "accuracy"),
         ({"soft": {"points": 30}}, "soft does nothing with integrator fixed"),
         ({"model": "soft", "soft": {"pairs": [{"links": ["box", "nothing"]}]}}, "'nothing' is no link"),
+        (
+            {"model": "soft", "soft": {"pairs": [{"links": ["box", "box"]}]}},
+            "pairs.0: pairs 'box' with itself",
+        ),
+        (
+            {
+                "model": "soft",
+                "soft": {"pairs": [{"links": ["box", "ground"]}, {"links": ["ground", "box"]}]},
+            },
+            "pairs.1: has 'ground' and 'box' again; keep one; the other is in pairs.0",
+        ),
         ({"model": "soft", "soft": {"points": 5}}, "6 regions"),
     ],
 )

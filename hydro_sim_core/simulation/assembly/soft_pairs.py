@@ -96,11 +96,20 @@ def _own_settings(
 ) -> dict[frozenset[str], SoftPairSettings]:
     """Settings of pairs of links."""
     names = {collider.link for collider in colliders}
+    own: dict[frozenset[str], tuple[int, SoftPairSettings]] = {}
     for number, pair in enumerate(settings.pairs):
         if missing := [link for link in pair.links if link not in names]:
             problem = f"'{missing[0]}' is no link with a collision geometry"
             raise InputError(source, f"solver.soft.pairs.{number}", problem, f"choose from {sorted(names)}")
-    return {frozenset(pair.links): pair for pair in settings.pairs}
+        first, second = pair.links
+        if first == second:
+            problem = f"pairs '{first}' with itself"
+            raise InputError(source, f"solver.soft.pairs.{number}", problem, "name two links")
+        other, _ = own.setdefault(frozenset(pair.links), (number, pair))
+        if other != number:
+            problem, mend = f"has '{first}' and '{second}' again", f"keep one; the other is in pairs.{other}"
+            raise InputError(source, f"solver.soft.pairs.{number}", problem, mend)
+    return {links: pair for links, (_, pair) in own.items()}
 
 
 def _clouds(colliders: Sequence[Collider], wanted: Indices, count: int) -> dict[int, OrientedCloud]:
