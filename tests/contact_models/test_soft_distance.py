@@ -213,14 +213,32 @@ def test_any_array_library_will_do():
         (lambda c: OrientedCloud(c.points * np.nan, c.normals), "points"),
         (lambda c: OrientedCloud(c.points, c.normals[:-1]), "normals"),
         (lambda c: OrientedCloud(c.points, 2.0 * c.normals), "normals"),
+        (lambda c: OrientedCloud("abc", c.normals), "points"),
+        (lambda c: OrientedCloud([[1.0, 2.0], [3.0]], c.normals), "points"),
+        (lambda c: OrientedCloud(c.points, None), "normals"),
+        (lambda c: OrientedCloud(c.points.astype(object), c.normals), "points"),
+        (lambda c: OrientedCloud(c.points, c.normals, 1.0), "areas"),
+        (lambda c: OrientedCloud(c.points, c.normals, np.ones((10, 2))), "areas"),
+        (lambda c: OrientedCloud(c.points, c.normals, -np.ones(10)), "areas"),
+        (lambda c: OrientedCloud(c.points, c.normals, None, None, np.zeros((10, 3), int)), "faces"),
+        (lambda c: OrientedCloud(c.points, c.normals, None, c.points, [[0, 1, 10]] * 10), "faces"),
+        (lambda c: OrientedCloud(c.points, c.normals, None, c.points, [[0, 1, -1]] * 10), "faces"),
+        (lambda c: OrientedCloud(c.points, c.normals, None, c.points, [[0, 1, 0.5]] * 10), "faces"),
+        (lambda c: OrientedCloud(c.points, c.normals, None, c.points, [0] * 10), "faces"),
         (lambda c: OrientedCloud.from_geometry(geometry.half_space()), "geometry"),
+        (lambda c: OrientedCloud.from_geometry(geometry.box(1, 1, 1), "fine"), "resolution"),
         (lambda c: OrientedCloud.from_geometry(geometry.sphere(0.1, modulus=1e5, margin=1e-3)), "geometry"),
         (lambda c: OrientedCloud.from_geometry(geometry.box(1, 1, 1), 0.0), "resolution"),
         (lambda c: OrientedCloud.from_geometry(geometry.box(1, 1, 1), 1e-5), "resolution"),
         (lambda c: soft_distance(c, np.zeros(3), 1e-3), "points"),
         (lambda c: soft_distance_gradient(c, [0.0, 0.0, 0.0], 1e-3), "points"),
         (lambda c: soft_distance(c, np.full((1, 3), np.nan), 1e-3), "points"),
+        (lambda c: soft_distance(c, np.zeros((1, 3), complex), 1e-3), "points"),
         (lambda c: soft_distance(c, np.zeros((1, 3)), -1.0), "epsilon1"),
+        (lambda c: soft_distance(c, np.zeros((1, 3)), None), "epsilon1"),
+        (lambda c: soft_distance_gradient(c, np.zeros((1, 3)), [1e-3]), "epsilon1"),
+        (lambda c: general_distance(c, np.zeros((1, 3)), lambda d: d), "log_basis"),
+        (lambda c: general_distance(c, c.points, anisotropic_gaussians(np.zeros((5, 3, 3)))), "precisions"),
         (lambda c: separation(c, np.eye(3), c, np.eye(4), 1e-3, 1e-2), "X_WA"),
         (lambda c: separation(c, np.eye(4), c, 2 * np.eye(4), 1e-3, 1e-2), "X_WB"),
         (lambda c: separation(c, np.eye(4), c, np.eye(4), 1e-3, np.nan), "epsilon2"),
@@ -230,6 +248,13 @@ def test_bad_input_is_named(call, element):
     with pytest.raises(InputError) as error:
         call(sphere_cloud(RADIUS, 10))
     assert error.value.element == element
+
+
+def test_faces_may_be_lists():
+    cloud = sphere_cloud(RADIUS, 10)
+    rows = [[k, (k + 1) % 10, (k + 2) % 10] for k in range(10)]
+    faces = OrientedCloud(cloud.points, cloud.normals, None, cloud.points, rows).faces
+    np.testing.assert_array_equal(faces, np.array(rows))
 
 
 STRICT = array_api_strict.asarray

@@ -8,6 +8,7 @@ from typing import Any
 
 import array_api_compat
 import numpy as np
+from numpy.typing import NDArray
 
 from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.description.soft_ranges import SOFT_RANGES
@@ -130,6 +131,26 @@ def checked_array(values: Any, source: str, element: str) -> AnyArray:
             return array if array is values else array.astype(float)
     problem = f"is {excerpt(values)}"
     raise InputError(source, element, problem, "give an array of numbers, or lists of one length")
+
+
+def checked_indices(values: Any, source: str, element: str, rows: int) -> NDArray[np.int64]:
+    """Indices of corners (T, K), as an array of NumPy, checked against the number of rows that they refer to.
+
+    Raises:
+        InputError: They are no whole numbers in rows of one length, or refer to rows that are not there.
+    """
+    array = np.asarray(checked_array(values, source, element))
+    with np.errstate(invalid="ignore"):
+        whole = array.astype(np.int64) == array
+    if array.ndim != 2 or not whole.all():
+        problem = f"has shape {array.shape}" if array.ndim != 2 else f"has {array[~whole][0]:g}"
+        raise InputError(source, element, problem, "give rows of as many whole numbers each")
+    if array.size and not (array.min() >= 0 and array.max() < rows):
+        wrong = int(array.min() if array.min() < 0 else array.max())
+        raise InputError(
+            source, element, f"refers to vertex {wrong}", f"give 0 to {rows - 1}, as there are {rows}"
+        )
+    return array.astype(np.int64, copy=False)
 
 
 def checked_pose(X: AnyArray, source: str, element: str) -> AnyArray:

@@ -11,9 +11,11 @@ import numpy as np
 
 from hydro_sim_core.contact.soft_distance.checks import (
     AnyArray,
+    as_number,
     check_libraries,
     check_numbers,
     checked_array,
+    checked_indices,
     holds,
     is_traced,
 )
@@ -47,7 +49,8 @@ class OrientedCloud:
 
     Raises:
         InputError: Shapes differ, there are fewer than 4 points, a number is not finite, a normal is not of length 1,
-            or arrays are of less than 64 bits.
+            an area not above 0 or a face of corners that are not there, or arrays are of less than 64 bits or of
+            several libraries.
     """
 
     points: AnyArray
@@ -58,23 +61,7 @@ class OrientedCloud:
     is_half_space: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("points", "normals", "areas", "vertices"):
-            value = getattr(self, name)
-            object.__setattr__(
-                self, name, None if value is None else checked_array(value, "OrientedCloud", name)
-            )
-        least = 1 if self.is_half_space else FEWEST_POINTS
-        for name in ("points", "normals", "vertices"):
-            rows = getattr(self, name)
-            if rows is not None and (rows.ndim != 2 or rows.shape[1] != 3 or rows.shape[0] < least):
-                mend = f"give shape (N, 3), N >= {least}"
-                raise InputError("OrientedCloud", name, f"has shape {tuple(rows.shape)}", mend)
-        count = self.points.shape[0]
-        for name, one in (("normals", "normal"), ("areas", "area"), ("faces", "face")):
-            rows = getattr(self, name)
-            if rows is not None and rows.shape[0] != count:
-                problem = f"has {rows.shape[0]} rows for {count} points"
-                raise InputError("OrientedCloud", name, problem, f"give one {one} a point")
+        self._check_shapes()
         arrays = {name: getattr(self, name) for name in ("points", "normals", "areas", "vertices")}
         given = {name: array for name, array in arrays.items() if array is not None}
         check_libraries("OrientedCloud", **given)
@@ -87,6 +74,36 @@ class OrientedCloud:
         error = xp.abs(xp.sum(self.normals * self.normals, axis=1) - 1.0)
         if not holds(xp.all(error < 1e-6)):
             raise InputError("OrientedCloud", "normals", "are not unit vectors", "normalise them")
+        if self.areas is not None and not is_traced(self.areas) and not holds(xp.all(self.areas > 0.0)):
+            raise InputError("OrientedCloud", "areas", "holds zero or less", "give areas above 0")
+
+    def _check_shapes(self) -> None:
+        """Make arrays of what is none, and refuse shapes that do not fit each other."""
+        for name in ("points", "normals", "areas", "vertices"):
+            value = getattr(self, name)
+            if value is not None or name in ("points", "normals"):
+                object.__setattr__(self, name, checked_array(value, "OrientedCloud", name))
+        least = 1 if self.is_half_space else FEWEST_POINTS
+        for name in ("points", "normals", "vertices"):
+            rows = getattr(self, name)
+            if rows is not None and (rows.ndim != 2 or rows.shape[1] != 3 or rows.shape[0] < least):
+                mend = f"give shape (N, 3), N >= {least}"
+                raise InputError("OrientedCloud", name, f"has shape {tuple(rows.shape)}", mend)
+        if self.areas is not None and self.areas.ndim != 1:
+            raise InputError(
+                "OrientedCloud", "areas", f"has shape {tuple(self.areas.shape)}", "give shape (N,)"
+            )
+        if self.faces is not None:
+            if self.vertices is None:
+                raise InputError("OrientedCloud", "faces", "refers to no vertices", "give the vertices too")
+            faces = checked_indices(self.faces, "OrientedCloud", "faces", self.vertices.shape[0])
+            object.__setattr__(self, "faces", faces)
+        count = self.points.shape[0]
+        for name, one in (("normals", "normal"), ("areas", "area"), ("faces", "face")):
+            rows = getattr(self, name)
+            if rows is not None and rows.shape[0] != count:
+                problem = f"has {rows.shape[0]} rows for {count} points"
+                raise InputError("OrientedCloud", name, problem, f"give one {one} a point")
 
     @classmethod
     def half_space(cls) -> OrientedCloud:
@@ -157,6 +174,7 @@ def placed(cloud: OrientedCloud, R_FG: AnyArray, p_FG: AnyArray) -> Planes:
 
 
 def _split(vertices: np.ndarray, triangles: np.ndarray, resolution: float) -> tuple[np.ndarray, np.ndarray]:
+    resolution = as_number(resolution, "OrientedCloud", "resolution")
     if not (np.isfinite(resolution) and resolution > 0.0):
         raise InputError("OrientedCloud", "resolution", f"is {resolution}", "give a positive number")
     edges = vertices[triangles] - vertices[np.roll(triangles, 1, axis=1)]

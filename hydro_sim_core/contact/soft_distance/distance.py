@@ -58,7 +58,7 @@ def general_distance(cloud: OrientedCloud, points: AnyArray, log_basis: LogBasis
             factor common to all of a point's cancels. ``anisotropic_gaussians`` makes one.
 
     Raises:
-        InputError: ``points`` is not (M, 3) or not finite.
+        InputError: ``points`` is not (M, 3) or not finite, or ``log_basis`` gives another shape.
     """
     points = _checked_points(cloud, points, "general_distance")
     xp = array_api_compat.array_namespace(cloud.points, points)
@@ -66,7 +66,11 @@ def general_distance(cloud: OrientedCloud, points: AnyArray, log_basis: LogBasis
     for block in blocks(points.shape[0], 3 * cloud.points.shape[0]):
         differences = points[block, None, :] - cloud.points[None, :, :]
         heights = xp.sum(differences * cloud.normals[None, :, :], axis=2)
-        distances.append(xp.sum(softmax(log_basis(differences)) * heights, axis=1))
+        logarithms = log_basis(differences)
+        if logarithms.shape != heights.shape:
+            problem, mend = f"gives shape {tuple(logarithms.shape)}", f"give {tuple(heights.shape)}"
+            raise InputError("general_distance", "log_basis", problem, mend)
+        distances.append(xp.sum(softmax(logarithms) * heights, axis=1))
     return xp.concat(distances)
 
 
@@ -74,11 +78,17 @@ def anisotropic_gaussians(precisions: AnyArray) -> LogBasis:
     """Basis functions ``exp(-d^T Q_i d)`` for ``general_distance``: with ``Q_i = I / epsilon1``, those of eq. 9.
 
     Args:
-        precisions: (N, 3, 3) symmetric matrices Q_i of the planes in the cloud's frame, 1/m^2.
+        precisions: (N, 3, 3) symmetric matrices Q_i of the planes in the cloud's frame, 1/m^2, or (3, 3) for all.
     """
 
     def log_basis(differences: AnyArray) -> AnyArray:
         xp = array_api_compat.array_namespace(differences)
+        if tuple(precisions.shape) not in ((3, 3), (differences.shape[-2], 3, 3)):
+            problem, mend = (
+                f"has shape {tuple(precisions.shape)}",
+                "give one (3, 3) matrix a plane, or one for all",
+            )
+            raise InputError("anisotropic_gaussians", "precisions", problem, mend)
         return -xp.sum(xp.sum(differences[..., :, None] * precisions, axis=-2) * differences, axis=-1)
 
     return log_basis

@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from hydro_sim_core.contact.soft_distance.checks import checked_array, checked_indices
 from hydro_sim_core.contact.soft_distance.cloud import FEWEST_POINTS, OrientedCloud
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.geometry import Geometry
@@ -46,8 +47,9 @@ def cloud_of_mesh(vertices: ArrayLike, triangles: ArrayLike, count: int) -> Orie
         areas add up to that of the mesh.
 
     Raises:
-        InputError: The mesh is open, its triangles are not oriented alike, or it or a part of it that is no cavity is
-            inside out; or there are fewer than 4 points, fewer than regions between sharp edges, or more than 20,000.
+        InputError: A triangle has a corner that is not there; the mesh is open, its triangles are not oriented alike,
+            or it or a part of it that is no cavity is inside out; or there are fewer than 4 points, fewer than regions
+            between sharp edges, or more than 20,000.
     """
     count = whole_number("OrientedCloud", "count", count, least=0)
     if not FEWEST_POINTS <= count <= _MOST_POINTS:
@@ -84,12 +86,11 @@ def cloud_of_geometry(geometry: Geometry, count: int) -> OrientedCloud:
 
 def _checked_triangles(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Floats, Ints]:
     """Corners (T, 3, 3), m, unit normals (T, 3) and regions (T,) of the triangles of a closed, oriented mesh."""
+    places, indices = _as_mesh(vertices, triangles)
     with held_interrupts():
         import trimesh  # takes a third of a second
 
-    mesh = trimesh.Trimesh(np.asarray(vertices, dtype=float), np.asarray(triangles, dtype=np.int64))
-    if len(mesh.faces) == 0 or not np.isfinite(mesh.vertices).all():
-        raise InputError("OrientedCloud", "mesh", "has no triangles or no finite vertices", "give a surface")
+    mesh = trimesh.Trimesh(places, indices)
     if not mesh.is_watertight:
         raise InputError("OrientedCloud", "mesh", "is open", "close its holes: a cloud bounds a solid")
     if not mesh.is_winding_consistent:
@@ -108,6 +109,21 @@ def _checked_triangles(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Float
     has_area = _areas(corners) > 0.0
     _, region = np.unique(region[has_area], return_inverse=True)
     return corners[has_area], _normals(corners[has_area]), region
+
+
+def _as_mesh(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
+    """Vertices (V, 3), m, and triangles (T, 3) of them, as arrays."""
+    places = np.asarray(checked_array(vertices, "OrientedCloud", "vertices"), dtype=float)
+    indices = np.asarray(checked_array(triangles, "OrientedCloud", "triangles"))
+    if indices.size:
+        if places.ndim != 2 or places.shape[1] != 3:
+            raise InputError("OrientedCloud", "vertices", f"has shape {places.shape}", "give shape (V, 3)")
+        if indices.ndim != 2 or indices.shape[1] != 3:
+            raise InputError("OrientedCloud", "triangles", f"has shape {indices.shape}", "give shape (T, 3)")
+        indices = checked_indices(indices, "OrientedCloud", "triangles", len(places))
+    if indices.size == 0 or not np.isfinite(places).all():
+        raise InputError("OrientedCloud", "mesh", "has no triangles or no finite vertices", "give a surface")
+    return places, indices
 
 
 def _refuse_turned_parts(corners: Floats, part: Ints) -> None:
