@@ -383,6 +383,13 @@ def test_bad_input_is_named(system, state, call, element):
     assert error.value.element == element
 
 
+def test_a_system_without_clouds_moves_freely(system, state):
+    q, v = state
+    free = SoftSystem(system.tree, (), (), ())
+    np.testing.assert_array_equal(free.contact_forces(q, v), np.zeros(8))
+    np.testing.assert_allclose(free.inverse(q, v, free.forward(q, v, v)), v, atol=1e-11)
+
+
 def test_arrays_of_two_libraries_are_refused(system, state):
     """``array_api_strict`` in place of JAX, which takes longer."""
     xp = array_api_strict
