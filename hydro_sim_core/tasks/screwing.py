@@ -42,11 +42,11 @@ FIT = ThreadFit(16e-3, PITCH, LENGTH, HEIGHT, clearance=1e-4, chamfer=1.2e-3)
 X_BL, X_NL = pose([0.0, 0.0, -LENGTH]), pose(rpy=[math.pi, 0.0, 0.0])
 
 #: Force of the first touch and while it is turned, N; the largest force, N, and moment about the axis, N m.
-TOUCH, PUSH, HARDEST, TOUGHEST = 2.0, 1.6, 30.0, 0.3
+TOUCH, PUSH, HARDEST, TOUGHEST = 2.0, 2.5, 30.0, 0.3
 #: From how high above the end it goes down, m, how far at most, m, and how fast, m/s.
 ABOVE, DOWN, SLOWLY = 0.003, 0.008, 0.006
 #: Rate at which it is turned, rad/s.
-SPIN = 1.0
+SPIN = 0.8
 #: Turns within which the thread has to catch, and by which it then is screwed.
 CATCH, SCREWED = 2.0, 1.75
 #: Forces per speed and moment per rate with which what is held gives way to what pushes it along
