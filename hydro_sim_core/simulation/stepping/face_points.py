@@ -41,7 +41,8 @@ MANY, FEW = 1.0 / 12.0, 1.0 / 6.0
 #: Slenderness of triangles above which faces of a round body are not as round as their patch: of equal sides it is
 #: 0.19, of half a square 0.22.
 SLENDER = 0.25
-#: Second moments between which they do, as shares of the square of the patch's area: less is nothing beside all.
+#: Second moments of a face between which its points move apart, as shares of the square of the patch's area: less is
+#: nothing beside the moments of all.
 TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
