@@ -80,7 +80,7 @@ class SoftSettings(Section):
     )
     epsilon1: _Epsilon1 | None = Field(
         None,
-        description="Temperature of the mean over planes; without it, the square of half the larger spacing of points.",
+        description="Temperature of the mean over planes; without it, the square of an eighth of the larger spacing.",
         json_schema_extra=unit("m^2"),
     )
     epsilon2: _Epsilon2 = Field(

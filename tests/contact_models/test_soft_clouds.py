@@ -10,6 +10,7 @@ from hydro_sim_core.contact.soft_distance import (
     cloud_of_geometry,
     cloud_of_mesh,
     cloud_quality,
+    soft_distance,
 )
 
 SIZE = np.array([0.2, 0.1, 0.06])
@@ -37,6 +38,53 @@ def test_points_of_a_box_lie_on_its_faces_half_a_cell_from_the_edges(count):
     to_edge = np.sort(0.5 * SIZE - np.abs(cloud.points), axis=1)[:, 1]
     side = np.sqrt(cloud.areas)
     assert to_edge.min() > 0.25 * side.mean()
+
+
+@pytest.mark.parametrize(
+    ("shape", "extent"), [(BOX, SIZE), (geometry.box(0.2, 0.15, 0.08), (0.2, 0.15, 0.08))]
+)
+@pytest.mark.parametrize("count", [96, 256, 1024])
+def test_points_beside_an_edge_lie_across_from_each_other(shape, extent, count):
+    """So the distance is positive all over the outside of a box, however near, and its own plane's but at the edges."""
+    cloud = cloud_of_geometry(shape, count)
+    spacing, half = np.sqrt(cloud.areas.mean()), 0.5 * np.array(extent)
+    rng = np.random.default_rng(0)
+    for axis in range(3):
+        places = rng.uniform(-1.0, 1.0, (4000, 3)) * half
+        height = 0.05 * spacing
+        places[:, axis] = half[axis] + height
+        distance = soft_distance(cloud, places, (0.125 * spacing) ** 2)
+        assert distance.min() > 0.4 * height
+        inside = np.delete(half - np.abs(places), axis, axis=1).min(axis=1) > 0.2 * spacing
+        np.testing.assert_allclose(distance[inside], height, rtol=0.01)
+
+
+@pytest.mark.parametrize("count", [96, 256])
+def test_points_beside_the_rim_of_a_cylinder_are_mirrored(count):
+    cloud = cloud_of_geometry(geometry.cylinder(0.05, 0.12, resolution=0.005), count)
+    is_side = np.abs(cloud.normals[:, 2]) < 0.5
+    spacing = np.sqrt(cloud.areas.mean())
+    # Of the side those nearest the rim above, of the top those nearest it.
+    beside = cloud.points[is_side & (cloud.points[:, 2] > 0.06 - 0.6 * spacing)]
+    top = cloud.points[~is_side & (cloud.points[:, 2] > 0.0)]
+    rim = top[np.hypot(*top[:, :2].T) > 0.05 - 0.6 * spacing]
+    assert len(beside) == len(rim)
+    around, across = (np.sort(np.arctan2(p[:, 1], p[:, 0])) for p in (beside, rim))
+    np.testing.assert_allclose(around, across, atol=0.1 * spacing / 0.05)
+    np.testing.assert_allclose(
+        np.sort(0.06 - beside[:, 2]), np.sort(0.05 - np.hypot(*rim[:, :2].T)), atol=0.05 * spacing
+    )
+
+
+def test_a_cloud_that_is_not_mirrored_is_told():
+    """Two faces of a box whose points lie half a cell from an edge, but not across from each other."""
+    cloud = cloud_of_geometry(BOX, 256)
+    assert cloud_quality(cloud).problems == ()
+    spacing, points = np.sqrt(cloud.areas.mean()), np.array(cloud.points)
+    top = cloud.normals[:, 2] > 0.5
+    points[top] *= np.clip(1.0 - 0.8 * spacing / SIZE, 0.0, 1.0) ** [1, 1, 0]
+    told = cloud_quality(OrientedCloud(points, cloud.normals, cloud.areas)).problems
+    assert "spacings outside an edge" in " ".join(told)
 
 
 @pytest.mark.parametrize("count", [40, 300])

@@ -91,7 +91,9 @@ def test_goal_is_followed_and_reported(client):
     assert status == GoalStatus.STATUS_SUCCEEDED
     assert result.error_code == actions.FollowJointTrajectory.Result.SUCCESSFUL
     # A result may overtake the states on their topic.
-    client.wait_until(lambda: abs(client.joint("joint_7") - start - 0.2) < 0.01, "the goal on the topic of states")
+    client.wait_until(
+        lambda: abs(client.joint("joint_7") - start - 0.2) < 0.01, "the goal on the topic of states"
+    )
     assert len(feedback) >= 3
     told = feedback[-1]
     assert list(told.joint_names) == ["joint_7"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact.soft_distance.checks import check_parameter
 from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, blocks
 from hydro_sim_core.contact.soft_distance.distance import soft_distance
+from hydro_sim_core.contact.soft_distance.sharp_edges import SHARP_EDGE
 from hydro_sim_core.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -23,13 +24,15 @@ class CloudQuality:
 
     Attributes:
         spacing: Side of a cell of mean area, m.
-        crowding: Distance of the two nearest points, in spacings; 1 on a square grid.
-        unevenness: Standard deviation of the distances to the nearest point over their mean; 0 on a grid.
+        crowding: Distance of the two nearest points with no sharp edge between them, in spacings; 1 on a square grid.
+        unevenness: Standard deviation of the distances to the nearest such point over their mean; 0 on a grid.
         opening: Size of the sum of all areas times normals, relative to the area; 0 for a closed surface.
         volume: Volume that the planes enclose, m^3; negative if they are inside out.
         wrong_sides: Share of the points beside which the soft distance has the wrong sign, outside or inside. It is
             asked for at the root of ``epsilon1`` from the surface, and not nearer than half a spacing. Something
             thinner than that counts as wrong.
+        bulge: How far outside the surface the soft distance is negative, in spacings, as far as it is found: around
+            points with no hollow beside them. Beside sharp edges that have no mirrored points it is about 0.3.
         turned: Share of the points behind whose planes there is no body: of a part that is inside out and no cavity.
     """
 
@@ -39,6 +42,7 @@ class CloudQuality:
     opening: float
     volume: float
     wrong_sides: float
+    bulge: float
     turned: float
 
     @property
@@ -54,6 +58,10 @@ class CloudQuality:
                 self.wrong_sides > 0.02,
                 f"the soft distance has the wrong sign beside {self.wrong_sides:.1%} of the points",
             ),
+            (
+                self.bulge > 0.2,
+                f"the soft distance is negative {self.bulge:.2f} spacings outside an edge or a tip",
+            ),
         )
         return tuple(sentence for is_so, sentence in told if is_so)
 
@@ -63,8 +71,8 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
 
     Args:
         cloud: The cloud.
-        epsilon1: Temperature of the soft distance, m^2; None takes the square of a spacing, with which neighbours
-            overrule a plane that is turned over.
+        epsilon1: Temperature of the soft distance, m^2. None takes the square of a spacing above and below points, with
+            which neighbours overrule a plane that is turned over, and that of an eighth around them.
 
     Raises:
         InputError: The cloud has no areas, or is a half space; or ``epsilon1`` is not a positive number.
@@ -74,12 +82,12 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
         raise InputError("cloud_quality", "cloud", problem, "make it with cloud_of_mesh")
     points, normals, areas = cloud.points, cloud.normals, cloud.areas
     total, spacing = float(areas.sum()), float(np.sqrt(areas.mean()))
-    nearest = scipy.spatial.cKDTree(points).query(points, k=2)[0][:, 1]
+    nearest = _distances_to_nearest(points, normals)
     middle = points.mean(axis=0)
-    epsilon1 = spacing * spacing if epsilon1 is None else epsilon1
-    check_parameter(epsilon1, "cloud_quality", "epsilon1")
-    beside = max(math.sqrt(epsilon1), 0.5 * spacing) * normals
-    outside, inside = (soft_distance(cloud, points + sign * beside, epsilon1) for sign in (1.0, -1.0))
+    hot, cold = (spacing**2, (0.125 * spacing) ** 2) if epsilon1 is None else (epsilon1, epsilon1)
+    check_parameter(hot, "cloud_quality", "epsilon1")
+    beside = max(math.sqrt(hot), 0.5 * spacing) * normals
+    outside, inside = (soft_distance(cloud, points + sign * beside, hot) for sign in (1.0, -1.0))
     return CloudQuality(
         spacing,
         float(nearest.min() / spacing),
@@ -87,8 +95,61 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
         float(np.linalg.norm((areas[:, None] * normals).sum(axis=0)) / total),
         float((areas * ((points - middle) * normals).sum(axis=1)).sum() / 3.0),
         float(((outside <= 0.0) | (inside >= 0.0)).mean()),
+        _bulge(cloud, cold),
         float((_windings(points, normals, areas) < -0.25).mean()),
     )
+
+
+def _distances_to_nearest(points: Floats, normals: Floats) -> Floats:
+    """Distance from each point (N, 3) to the nearest one that no sharp edge divides from it, where that is among the
+    eight nearest of all.
+    """
+    distances, others = scipy.spatial.cKDTree(points).query(points, k=min(9, len(points)))
+    divided = np.einsum("ij,ikj->ik", normals, normals[others]) < math.cos(SHARP_EDGE)
+    nearest = np.where(divided, np.inf, distances)[:, 1:].min(axis=1)
+    is_one = np.isfinite(nearest)
+    return nearest[is_one] if is_one.any() else distances[:, 1]
+
+
+def _bulge(cloud: OrientedCloud, epsilon1: float) -> float:
+    """The farthest that the soft distance is negative outside of places around points, in spacings."""
+    spacing = math.sqrt(float(cloud.areas.mean()))
+    rows = np.flatnonzero(~_has_hollow_beside(cloud, spacing))
+    places, normals = _around(cloud, rows)
+    heights = 0.05 * np.arange(1, 11)
+    is_behind = [
+        (soft_distance(cloud, places + height * spacing * normals, epsilon1) <= 0.0).any()
+        for height in heights
+    ]
+    return float(heights[is_behind].max(initial=0.0))
+
+
+def _has_hollow_beside(cloud: OrientedCloud, spacing: float) -> NDArray[np.bool_]:
+    """Which planes (N,) have another one in front of them that is nearer than two spacings."""
+    near = scipy.spatial.cKDTree(cloud.points).query_pairs(2.0 * spacing, output_type="ndarray")
+    apart = cloud.points[near[:, 1]] - cloud.points[near[:, 0]]
+    hollow = np.zeros(len(cloud.points), dtype=bool)
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        rows = near[:, side]
+        hollow[rows[sign * (apart * cloud.normals[rows]).sum(axis=1) > 0.05 * spacing]] = True
+    return hollow
+
+
+def _around(cloud: OrientedCloud, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Places (P, 3) in these planes, up to a cell's side from their points but not beyond sharp edges; and normals."""
+    normals, spacing = cloud.normals[rows], math.sqrt(float(cloud.areas.mean()))
+    first = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
+    first /= np.sqrt(np.square(first).sum(axis=1))[:, None]
+    second = np.cross(normals, first)
+    ways = [math.cos(turn) * first + math.sin(turn) * second for turn in np.arange(8) * (math.pi / 4.0)]
+    near = np.concatenate([cloud.points[rows] + 0.45 * spacing * way for way in ways])
+    far = np.concatenate([cloud.points[rows] + 0.9 * spacing * way for way in ways])
+    places = np.concatenate([near, far])
+    # Without hollows beside them, planes bound the body where none of the others does so before them.
+    others = scipy.spatial.cKDTree(cloud.points).query(places, k=min(8, len(cloud.points)))[1]
+    above = ((places[:, None] - cloud.points[others]) * cloud.normals[others]).sum(axis=2).max(axis=1)
+    is_on_body = above < 0.02 * spacing
+    return places[is_on_body], np.tile(normals, (16, 1))[is_on_body]
 
 
 def _windings(points: Floats, normals: Floats, areas: Floats) -> Floats:

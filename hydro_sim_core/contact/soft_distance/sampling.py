@@ -1,14 +1,16 @@
 """Oriented clouds of a wanted number of points: cells of equal size that no sharp edge crosses.
 
-The surface is cut into fine samples, and these into regions between sharp edges. Lloyd's iterations divide every region
-into cells of about the same size and shape (a centroidal Voronoi tessellation); each gives one plane with the mean
-position and normal of its cell. Points therefore lie half a cell from the edges of the body, which the planes on their
-two sides share (Beker 2025, section III-B1).
+The surface is cut into fine samples, and these into regions between sharp edges. Beside the edges points are held in
+mirrored pairs, see ``sharp_edges``. Lloyd's iterations divide the rest of every region into cells of about the same
+size and shape (a centroidal Voronoi tessellation); each gives one plane with the mean position and normal of its cell.
+Points therefore lie half a cell from the edges of the body, which the planes on their two sides share (Beker 2025,
+section III-B1).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import scipy
@@ -16,6 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.soft_distance.checks import checked_array, checked_indices
 from hydro_sim_core.contact.soft_distance.cloud import FEWEST_POINTS, OrientedCloud
+from hydro_sim_core.contact.soft_distance.sharp_edges import (
+    SHARP_EDGE,
+    Samples,
+    SharpEdges,
+    points_beside_edges,
+)
 from hydro_sim_core.errors import InputError, whole_number
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.held_interrupts import held_interrupts
@@ -23,8 +31,6 @@ from hydro_sim_core.held_interrupts import held_interrupts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Two triangles meet at a sharp edge if their normals differ by more than this, rad; round meshes turn by less.
-SHARP_EDGE = math.radians(40.0)
 #: Samples along the side of a cell; the most that cells have in the mean, if there are slivers; what few may have.
 _SAMPLES_A_SIDE, _MOST_A_CELL, _FEW_SAMPLES = 5.0, 40, 5000
 _MOST_POINTS = 20_000
@@ -55,17 +61,16 @@ def cloud_of_mesh(vertices: ArrayLike, triangles: ArrayLike, count: int) -> Orie
     if not FEWEST_POINTS <= count <= _MOST_POINTS:
         mend = f"ask for {FEWEST_POINTS} to {_MOST_POINTS}"
         raise InputError("OrientedCloud", "count", f"is {count}", mend)
-    corners, normals, region = _checked_triangles(vertices, triangles)
+    corners, region, edges = _checked_surface(vertices, triangles)
     side = math.sqrt(float(_areas(corners).sum()) / count)
-    points, area, of_triangle = _samples(
-        corners, side / _SAMPLES_A_SIDE, max(_MOST_A_CELL * count, _FEW_SAMPLES)
-    )
-    of_regions = np.asarray(np.bincount(region[of_triangle], weights=area), dtype=float)
-    counts = _shares(of_regions, count)
+    samples = _samples(corners, region, side / _SAMPLES_A_SIDE, max(_MOST_A_CELL * count, _FEW_SAMPLES))
+    held, is_free = points_beside_edges(edges, samples, count, side)
+    counts = _shares(samples, is_free, held, count)
     parts = []
     for number, wanted in enumerate(counts.tolist()):
-        rows = np.flatnonzero(region[of_triangle] == number)
-        parts.append(_cells(points[rows], normals[of_triangle[rows]], area[rows], wanted, side))
+        rows = samples.regions == number
+        own = Samples(samples.points[rows], samples.normals[rows], samples.areas[rows], samples.regions[rows])
+        parts.append(_cells(own, is_free[rows], held.get(number, np.zeros((0, 3))), wanted, side))
     places, directions, areas = (np.concatenate(values) for values in zip(*parts, strict=True))
     return OrientedCloud(places, directions, areas)
 
@@ -84,8 +89,8 @@ def cloud_of_geometry(geometry: Geometry, count: int) -> OrientedCloud:
     return cloud_of_mesh(geometry.vertices, geometry.surface_triangles(), count)
 
 
-def _checked_triangles(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Floats, Ints]:
-    """Corners (T, 3, 3), m, unit normals (T, 3) and regions (T,) of the triangles of a closed, oriented mesh."""
+def _checked_surface(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints, SharpEdges]:
+    """Corners (T, 3, 3), m, and regions (T,) of the triangles with an area of a closed, oriented mesh; its edges."""
     places, indices = _as_mesh(vertices, triangles)
     with held_interrupts():
         import trimesh  # takes a third of a second
@@ -103,12 +108,26 @@ def _checked_triangles(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Float
     label, count = trimesh.graph.connected_component_labels, len(mesh.faces)
     part = np.asarray(label(mesh.face_adjacency, node_count=count))
     _refuse_turned_parts(np.asarray(mesh.triangles, dtype=float), part)
-    smooth = mesh.face_adjacency[mesh.face_adjacency_angles < SHARP_EDGE]
-    region = np.asarray(label(smooth, node_count=count))
+    is_smooth = mesh.face_adjacency_angles < SHARP_EDGE
+    region = np.asarray(label(mesh.face_adjacency[is_smooth], node_count=count))
     corners = np.asarray(mesh.triangles, dtype=float)
     has_area = _areas(corners) > 0.0
-    _, region = np.unique(region[has_area], return_inverse=True)
-    return corners[has_area], _normals(corners[has_area]), region
+    _, region[has_area] = np.unique(region[has_area], return_inverse=True)
+    is_edge = ~is_smooth & has_area[mesh.face_adjacency].all(axis=1)
+    ends, beside = (np.asarray(pairs)[is_edge] for pairs in (mesh.face_adjacency_edges, mesh.face_adjacency))
+    places = np.asarray(mesh.vertices, dtype=float)
+    inward = _inward(places, ends, corners[beside])
+    return corners[has_area], region[has_area], SharpEdges(places, ends, inward, region[beside])
+
+
+def _inward(vertices: Floats, ends: Ints, corners: Floats) -> Floats:
+    """Unit vectors (E, 2, 3) from edges (E, 2) into their two triangles (E, 2, 3, 3), across the edge."""
+    start, way = vertices[ends[:, 0], None], np.diff(vertices[ends], axis=1)
+    to_middle = corners.mean(axis=2) - start
+    way = way / np.sqrt(np.square(way).sum(axis=2))[..., None]
+    across = to_middle - (to_middle * way).sum(axis=2)[..., None] * way
+    unit: Floats = across / np.sqrt(np.square(across).sum(axis=2))[..., None]
+    return unit
 
 
 def _as_mesh(vertices: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
@@ -172,8 +191,8 @@ def _normals(corners: Floats) -> Floats:
     return _area_vectors(corners) / _areas(corners)[:, None]
 
 
-def _samples(corners: Floats, spacing: float, most: int) -> tuple[Floats, Floats, Ints]:
-    """Centroids (K, 3) of small triangles about ``spacing`` (m) wide, their areas (K,), and the triangle of each.
+def _samples(corners: Floats, region: Ints, spacing: float, most: int) -> Samples:
+    """Small triangles about ``spacing`` (m) wide of those with these corners (T, 3, 3) and regions (T,).
 
     If that makes more than ``most``, they are as much wider as it takes.
     """
@@ -182,7 +201,7 @@ def _samples(corners: Floats, spacing: float, most: int) -> tuple[Floats, Floats
     if (total := float(np.square(pieces).sum())) > most:
         pieces = np.maximum(np.round(pieces * math.sqrt(most / total)), 1.0)
     points, areas, of_triangle = [], [], []
-    size = _areas(corners)
+    size, normals = _areas(corners), _normals(corners)
     for n in np.unique(pieces.astype(int)).tolist():
         rows = np.flatnonzero(pieces == n)
         # Centroids of the n^2 small triangles of a barycentric grid: those that point up, and those between them.
@@ -194,63 +213,82 @@ def _samples(corners: Floats, spacing: float, most: int) -> tuple[Floats, Floats
         points.append((a + u[:, None] * (b - a) + v[:, None] * (c - a)).reshape(-1, 3))
         areas.append(np.repeat(size[rows] / (n * n), n * n))
         of_triangle.append(np.repeat(rows, n * n))
-    return np.concatenate(points), np.concatenate(areas), np.concatenate(of_triangle)
+    number = np.concatenate(of_triangle)
+    return Samples(np.concatenate(points), normals[number], np.concatenate(areas), region[number])
 
 
-def _shares(areas: Floats, count: int) -> Ints:
-    """Number of points of every region, at least one and in proportion to the areas (largest remainders)."""
+def _shares(samples: Samples, is_free: NDArray[np.bool_], held: Mapping[int, Floats], count: int) -> Ints:
+    """Number of points of every region: at least one and those held; the rest, where there is room, by area."""
+    areas = np.asarray(np.bincount(samples.regions, weights=samples.areas), dtype=float)
     if len(areas) > count:
         problem = f"is {count} for a surface of {len(areas)} regions between sharp edges"
         raise InputError("OrientedCloud", "count", problem, f"ask for {len(areas)} points or more")
-    shares = np.ones(len(areas), dtype=np.int64)
-    for _ in range(count - len(areas)):
+    shares = np.array([max(1, len(held.get(number, ()))) for number in range(len(areas))])
+    has_room = np.bincount(samples.regions, weights=is_free) > 0.0
+    areas = np.where(has_room, areas, 0.0) if has_room.any() else areas
+    for _ in range(count - int(shares.sum())):
         shares[np.argmax(areas / (shares + 0.5))] += 1
     return shares
 
 
 def _cells(
-    points: Floats, normals: Floats, area: Floats, count: int, side: float
+    samples: Samples, is_free: NDArray[np.bool_], held: Floats, count: int, side: float
 ) -> tuple[Floats, Floats, Floats]:
     """Positions (count, 3), unit normals and areas (count,) of the cells of a region, by Lloyd's iterations.
 
-    Cells are near in normal as well as in place, so that none joins the two sides of something thin.
+    Cells are near in normal as well as in place, so that none joins the two sides of something thin. The first are
+    about the places ``held`` (H, 3), which stay there; the others begin at samples that are free for them.
     """
-    features = np.hstack([points, side * normals])
-    if count >= len(points):
+    features = np.hstack([samples.points, side * samples.normals])
+    if count >= len(features):
         # Fewer samples than cells, which only crowded corners of a mesh have: each is its own.
-        return _means(points, normals, area, np.arange(len(points)))
-    centres = features[_spread(features, count)]
+        return _means(samples, np.arange(len(features)))
+    fixed = np.zeros((0, 6))
+    if len(held):
+        nearest = scipy.spatial.cKDTree(samples.points).query(held)[1]
+        fixed = np.hstack([held, side * samples.normals[nearest]])
+    free = features[is_free] if is_free.sum() >= count - len(fixed) else features
+    centres = np.concatenate([fixed, free[_spread(free, fixed, count - len(fixed))]])
     for _ in range(min(_MOST_ITERATIONS, _MOST_QUERIES // len(features) + 5)):
         _, cell = scipy.spatial.cKDTree(centres).query(features)
         before = centres
-        weight = np.bincount(cell, area, minlength=count)
+        weight = np.bincount(cell, samples.areas, minlength=count)
         filled = weight > 0.0
-        sums = np.column_stack([np.bincount(cell, area * column, minlength=count) for column in features.T])
-        centres = np.where(filled[:, None], sums / np.where(filled, weight, 1.0)[:, None], before)
+        sums = [np.bincount(cell, samples.areas * column, minlength=count) for column in features.T]
+        centres = np.column_stack(sums) / np.where(filled, weight, 1.0)[:, None]
+        centres = np.where(filled[:, None], centres, before)
+        centres[: len(fixed)] = fixed
         if np.abs(centres - before).max() < _AT_REST * side:
             break
     _, cell = scipy.spatial.cKDTree(centres).query(features)
-    return _means(points, normals, area, cell)
+    places, normals, areas = _means(samples, cell)
+    numbers = np.unique(cell)
+    places[: np.searchsorted(numbers, len(held))] = held[numbers[numbers < len(held)]]
+    return places, normals, areas
 
 
-def _spread(features: Floats, count: int) -> Ints:
-    """Indices of samples that are far from each other: each next one is the farthest from those before."""
+def _spread(features: Floats, fixed: Floats, count: int) -> Ints:
+    """Indices of samples that are far from each other: each next one is the farthest from all before and ``fixed``."""
     # Of many points a random choice is as good a start for Lloyd's iterations, and does not take squared time.
     if count * len(features) > 20_000_000:
         return np.random.default_rng(0).choice(len(features), count, replace=False)
+    if len(fixed):
+        nearest = np.square(scipy.spatial.cKDTree(fixed).query(features)[0])
+    else:
+        # The first is in the middle.
+        nearest = -np.square(features - features.mean(axis=0)).sum(axis=1)
     chosen = np.zeros(count, dtype=np.int64)
-    chosen[0] = int(np.argmin(np.square(features - features.mean(axis=0)).sum(axis=1)))
-    nearest = np.full(len(features), np.inf)
-    for k in range(1, count):
-        nearest = np.minimum(nearest, np.square(features - features[chosen[k - 1]]).sum(axis=1))
-        chosen[k] = int(np.argmax(nearest))
+    for k in range(count):
+        chosen[k] = np.argmax(nearest)
+        apart = np.square(features - features[chosen[k]]).sum(axis=1)
+        nearest = np.minimum(nearest, apart) if k or len(fixed) else apart
     return chosen
 
 
-def _means(points: Floats, normals: Floats, area: Floats, cell: Ints) -> tuple[Floats, Floats, Floats]:
+def _means(samples: Samples, cell: Ints) -> tuple[Floats, Floats, Floats]:
     """Mean position, mean unit normal and area of every cell that has samples."""
     _, cell = np.unique(cell, return_inverse=True)
-    total = np.asarray(np.bincount(cell, area), dtype=float)
-    place = np.column_stack([np.bincount(cell, area * x) for x in points.T]) / total[:, None]
-    normal = np.column_stack([np.bincount(cell, area * x) for x in normals.T])
+    area, total = samples.areas, np.asarray(np.bincount(cell, samples.areas), dtype=float)
+    place = np.column_stack([np.bincount(cell, area * x) for x in samples.points.T]) / total[:, None]
+    normal = np.column_stack([np.bincount(cell, area * x) for x in samples.normals.T])
     return place, normal / np.sqrt(np.square(normal).sum(axis=1))[:, None], total
