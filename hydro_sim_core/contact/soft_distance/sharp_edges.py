@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.cluster import hierarchy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -193,6 +192,7 @@ def _merged(points: Floats, near: float) -> Floats:
     """Points (P, 3) with the middle of each group of near ones in place of the group."""
     if len(points) < 2:
         return points
+    hierarchy = scipy.cluster.hierarchy
     group = hierarchy.fcluster(hierarchy.linkage(points, "average"), near, "distance") - 1
     size = np.bincount(group)
     return np.column_stack([np.bincount(group, x) for x in points.T]) / size[:, None]
