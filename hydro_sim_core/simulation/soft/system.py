@@ -183,15 +183,15 @@ class SoftSystem:
             after = v + dt * self.forward(q, v, tau)
             return integrated(self.tree, q, after, dt), after
 
-        def slopes(share: float, before: tuple[AnyArray, AnyArray]) -> tuple[AnyArray, AnyArray]:
-            at_q, at_v = q + share * dt * before[0], v + share * dt * before[1]
-            return coordinate_rates(self.tree, at_q, at_v), self.forward(at_q, at_v, tau)
+        def stage(before: tuple[AnyArray, AnyArray], share: AnyArray) -> tuple[Any, Any]:
+            at_q, at_v = q + share * before[0], v + share * before[1]
+            rates = coordinate_rates(self.tree, at_q, at_v), self.forward(at_q, at_v, tau)
+            return rates, rates
 
-        first = coordinate_rates(self.tree, q, v), self.forward(q, v, tau)
-        second = slopes(0.5, first)
-        third = slopes(0.5, second)
-        last = slopes(1.0, third)
-        rates = [(a + 2.0 * (b + c) + d) / 6.0 for a, b, c, d in zip(first, second, third, last, strict=True)]
+        xp = array_api_compat.array_namespace(q)
+        shares = xp.asarray([0.0, 0.5, 0.5, 1.0], dtype=q.dtype) * dt
+        stages = _scanned(stage, (xp.zeros_like(q), xp.zeros_like(v)), shares)
+        rates = [(a[0, :] + 2.0 * (a[1, :] + a[2, :]) + a[3, :]) / 6.0 for a in stages]
         return normalised(self.tree, q + dt * rates[0]), v + dt * rates[1]
 
     def rollout(
@@ -307,7 +307,7 @@ def _shifted(planes: Planes, shift: AnyArray) -> Planes:
 def _scanned(
     advance: Callable[[Any, Any], tuple[Any, Any]], state: tuple[AnyArray, AnyArray], rows: AnyArray
 ) -> tuple[AnyArray, AnyArray]:
-    """States after every row: JAX compiles one step for all of them, other libraries take one after the other."""
+    """What each row gives: JAX compiles one advance for all of them, other libraries take one after the other."""
     if array_api_compat.is_jax_array(rows):
         import jax
 
@@ -315,7 +315,7 @@ def _scanned(
     xp = array_api_compat.array_namespace(rows)
     first, second = [], []
     for k in range(rows.shape[0]):
-        state, _ = advance(state, rows[k, :])
+        state, _ = advance(state, rows[k, ...])
         first.append(state[0])
         second.append(state[1])
     empty = tuple(xp.zeros((0, part.shape[0]), dtype=part.dtype) for part in state)
