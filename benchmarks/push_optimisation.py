@@ -2,7 +2,7 @@
 
 The method searches in the pressure field alone, from a straight path through the T towards the goal or from the closed
 forms that the other search begins with. It ends with the first draw that is within the tolerance, or with 2000 pushes.
-A smooth step with its derivatives counts as one.
+A smooth step with its derivatives counts as one. Goals that are drawn are searched by gradients alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from measure import make_parser, write
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -24,9 +26,15 @@ def main() -> None:
     """Search for all goals, print the table and write the results."""
     parser = make_parser(__doc__.splitlines()[0], "push_optimisation")
     parser.add_argument("--seed", type=int, default=0, help="of the draws")
+    parser.add_argument("--drawn", type=int, default=16, help="number of goals that are drawn besides")
     arguments = parser.parse_args()
     console, search = Console(width=120), PushSearch()
     rows: list[dict[str, Any]] = []
+    drawn: list[dict[str, Any]] = []
+    for number, goal in enumerate(_drawn(arguments.drawn), start=1):
+        drawn.append({"goal": goal.tolist(), "gradients": _told(search.find(goal))})
+        reached = "reached" if drawn[-1]["gradients"]["reached"] else "not reached"
+        console.print(f"drawn goal {number}: {reached} in {drawn[-1]['gradients']['steps']} steps")
     for number, goal in enumerate(GOALS, start=1):
         console.print(f"goal {number}")
         row: dict[str, Any] = {"goal": goal.tolist(), "gradients": _told(search.find(goal))}
@@ -35,8 +43,20 @@ def main() -> None:
                 search.by_cross_entropy(goal, arguments.seed, MOST, informed)
             )
         rows.append(row)
-        write(arguments.out, {"seed": arguments.seed, "most_pushes": MOST, "goals": rows}, quiet=True)
+        told = {"seed": arguments.seed, "most_pushes": MOST, "goals": rows, "drawn": drawn}
+        write(arguments.out, told, quiet=True)
     console.print(_table(rows))
+
+
+def _drawn(count: int) -> list[NDArray[np.float64]]:
+    """Goals (3,), m and rad: 8 to 15 cm away in any direction, turned by up to 60 degrees."""
+    rng = np.random.default_rng(7)
+    goals = []
+    for _ in range(count):
+        distance, direction = rng.uniform(0.08, 0.15), rng.uniform(-math.pi, math.pi)
+        turn = rng.uniform(-math.pi / 3.0, math.pi / 3.0)
+        goals.append(np.array([distance * math.cos(direction), distance * math.sin(direction), turn]))
+    return goals
 
 
 def _told(result: PushResult) -> dict[str, Any]:
