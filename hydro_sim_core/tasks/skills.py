@@ -31,7 +31,13 @@ SECURE, LOST = 0.8, 0.3
 
 
 def wait(robot: ToolArm, duration: float) -> Script:
-    """Stand still for a time, s."""
+    """Stand still for a time, s.
+
+    Raises:
+        TaskFailed: The time is none.
+    """
+    if not 0.0 <= duration < math.inf:
+        raise TaskFailed(f"the robot cannot wait for {duration} s: give 0 or more")
     for _ in range(max(1, round(duration / robot.period))):
         robot.measured = yield robot.commands()
 

@@ -352,6 +352,12 @@ def test_openings_and_speeds_that_fingers_cannot_have_are_told(robot):
     assert (robot.opening, robot.squeeze) == begin
 
 
+@pytest.mark.parametrize("duration", [math.nan, -0.1, math.inf])
+def test_a_wait_that_is_no_time_is_told(robot, duration):
+    with pytest.raises(TaskFailed, match=f"cannot wait for {duration} s: give 0 or more"):
+        next(wait(robot, duration))
+
+
 def test_a_gentle_grasp_presses_no_harder_than_it_shall(robot):
     """Below the force of a touch as well."""
     robot.measured = pressed(robot.measured, 1.0)
