@@ -69,7 +69,7 @@ AMPLITUDE, AMPLITUDE_BOUND = 0.35, 0.25
 #: Of the median of those that rattle, dt^2 g.
 MEDIAN_BOUND = 0.049
 #: By how much less the mean spread of the default model is, dt^2 g.
-LAGGED_BOUND, LEAST_LAGGED = 0.33, 0.3
+LAGGED_BOUND, LEAST_LAGGED = 0.36, 0.34
 SAFE_MARGIN = 1e-4
 #: Bound on the spread with that margin, dt^2 g, and spread above which a stack with a margin is not held.
 SAFE_SPREAD, SMALL_SPREAD = 2.5e-6, 1e-2

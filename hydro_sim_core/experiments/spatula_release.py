@@ -37,15 +37,15 @@ TURN = {PHYSICAL: 1.88856, PUBLISHED: 0.00575}
 #: faces carry the handle, as at the rim of a bubble, they resist its turn with all their moment, and in Drake without.
 PITCH_BOUNDS = {
     4.5: 0.00056,
-    4.6: 0.0009,
-    4.7: 0.011,
-    4.8: 0.007,
-    4.9: 0.0022,
-    5.0: 0.0016,
-    5.1: 0.006,
+    4.6: 0.0037,
+    4.7: 0.11,
+    4.8: 0.089,
+    4.9: 0.03,
+    5.0: 0.009,
+    5.1: 0.033,
     5.2: 0.015,
 }
-TURN_BOUNDS = {PHYSICAL: 0.004, PUBLISHED: 0.0002}
+TURN_BOUNDS = {PHYSICAL: 0.047, PUBLISHED: 0.034}
 SAMPLE_TIME = 0.01
 
 

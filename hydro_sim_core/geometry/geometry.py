@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from hydro_sim_core.geometry.adjacency import Adjacency, surface_adjacency, volume_adjacency
 from hydro_sim_core.geometry.flat_sides import Flats, flats_of
 from hydro_sim_core.geometry.simplices import boundary_triangles, enclosed_volume, tetrahedron_volumes
-from hydro_sim_core.geometry.triangle_sizes import UNBOUNDED, TriangleSizes, triangle_sizes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -97,13 +96,6 @@ class Geometry:
         if len(self.elements) <= FEW_ELEMENTS:
             return Flats.COARSE
         return flats_of(self.vertices, self.surface_triangles())
-
-    @cached_property
-    def triangle_sizes(self) -> TriangleSizes:
-        """Sizes of the triangles of its surface."""
-        if self.is_half_space:
-            return UNBOUNDED
-        return triangle_sizes(self.vertices, self.surface_triangles())
 
     @cached_property
     def adjacency(self) -> Adjacency:

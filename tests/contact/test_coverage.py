@@ -22,14 +22,20 @@ UPRIGHT = np.eye(3)
 
 def covered(shape, polygon, normal):
     """Area of the part of a convex polygon (n, 3) that lies inside a geometry, and its centroid (3,)."""
-    buffers, total = np.zeros((3, MAX_CUT, 3)), np.zeros(9)
+    area, centroid, _ = covered_moments(shape, polygon, normal)
+    return area, centroid
+
+
+def covered_moments(shape, polygon, normal):
+    """The same, and its second moments about the centroid as shares of its area (3,), see ``covered_area``."""
+    buffers, total = np.zeros((3, MAX_CUT, 3)), np.zeros(12)
     buffers[FACE, : len(polygon)] = polygon
     nodes = np.zeros((1024, 2), dtype=np.int64)
     geometries = make_geometry_set([shape])
     area = covered_area(
         geometries, 0, len(polygon), np.asarray(normal), nodes, buffers, np.zeros(MAX_CUT), total
     )
-    return area, total[:3].copy()
+    return area, total[:3].copy(), total[9:].copy()
 
 
 def square(side, R=UPRIGHT, p=(0.0, 0.0, 0.0), corners=4):
@@ -41,6 +47,23 @@ def square(side, R=UPRIGHT, p=(0.0, 0.0, 0.0), corners=4):
 
 def turned(seed):
     return Rotation.random(random_state=seed).as_matrix()
+
+
+@pytest.mark.parametrize("name", ["rigid", "compliant", "margin", "half space"])
+def test_second_moments_of_the_part_inside(name):
+    """Of a rectangle of 50 mm that a box of 200 mm leaves 30 mm of: a twelfth of the squares of its sides."""
+    shape = hs.half_space() if name == "half space" else boxes()[name]
+    polygon = np.array([[-0.02, 0.0, 0.0], [0.03, 0.0, 0.0], [0.03, 0.02, 0.0], [-0.02, 0.02, 0.0]])
+    if name == "half space":
+        polygon = polygon[:, [1, 2, 0]]  # x is up
+    else:
+        polygon[:, 0] += 0.09
+    normal = np.roll([0.0, 0.0, 1.0], 2 if name == "half space" else 0)
+    area, _, moments = covered_moments(shape, polygon, normal)
+    length = 0.02 if name == "half space" else 0.03
+    assert area == pytest.approx(0.02 * length, rel=1e-12)
+    sides = [0.02, length] if name == "half space" else [length, 0.02]
+    np.testing.assert_allclose(moments, [sides[0] ** 2 / 12, 0.0, sides[1] ** 2 / 12], rtol=1e-9, atol=1e-18)
 
 
 def boxes():

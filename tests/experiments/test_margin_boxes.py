@@ -122,8 +122,8 @@ def test_boxes_that_all_stand_still_are_noticed(monkeypatch):
     )
     report = margin_boxes.run(*margin_boxes.QUICK)
     wrong = {c.quantity for c in report.comparisons if not c.agrees}
+    # The stack of ``lagged`` rests without one too.
     assert wrong == {
-        "differs: lagged, 10 ms, 1e+09 Pa, no margin",
         "reproduced: no margin, median that rattles",
         "reproduced: no margin, most",
         "reproduced: 1 ms, no margin",

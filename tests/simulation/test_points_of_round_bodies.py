@@ -94,6 +94,24 @@ def foot_of(mesh: trimesh.Trimesh) -> np.ndarray:
     return corners[np.argsort(np.arctan2(corners[:, 1], corners[:, 0]))]
 
 
+def ball_on_a_keel(cells: int, width: float) -> trimesh.Trimesh:
+    """A ball on a bar along y whose underside is a row of cells of two triangles each."""
+    y, across = np.linspace(-0.1, 0.1, cells + 1), 0.5 * width * np.array([-1.0, 1.0, 1.0, -1.0])
+    ring = np.column_stack([across, np.zeros(4), [0.0, 0.0, 0.01, 0.01]])
+    rings = [ring + np.array([0.0, place, 0.0]) for place in y]
+    low, beside = np.arange(4), np.roll(np.arange(4), -1)
+    walls = [
+        np.vstack([np.column_stack([low, low + 4, beside]), np.column_stack([beside, low + 4, beside + 4])])
+        + 4 * k
+        for k in range(cells)
+    ]
+    ends = [[0, 1, 2], [0, 2, 3], *(4 * cells + np.array([[0, 2, 1], [0, 3, 2]]))]
+    bar = trimesh.Trimesh(np.vstack(rings), np.vstack([*walls, ends]), process=False)
+    ball = trimesh.creation.icosphere(subdivisions=3, radius=0.09)
+    ball.apply_translation([0.0, 0.0, 0.095])
+    return trimesh.util.concatenate([bar, ball])
+
+
 def at_rest(tmp_path: Path, mesh: trimesh.Trimesh, off: float) -> tuple[np.ndarray, hs.World]:
     """Stand the body on the layer, pressed in by its weight, its centre of mass ``off`` (m) along x; let it rest.
 
@@ -145,13 +163,30 @@ def test_a_stone_lies_still_on_a_facet(tmp_path, level):
     assert np.abs(world.v).max() < 3e-10
 
 
+@pytest.mark.heavy(3)
+@pytest.mark.parametrize(("cells", "width"), [(5, 0.04), (10, 0.02), (20, 0.01)])
+def test_a_ball_tilts_on_its_keel(tmp_path, cells, width):
+    """It tilted three times as far from 8 cells on: they are many, but each is as wide as the patch."""
+    mesh, off = ball_on_a_keel(cells, width), 0.02 * width
+    assert mesh.is_volume
+    tilt, world = at_rest(tmp_path, mesh, off)
+    assert tilt == pytest.approx(expected_tilt(mesh, off), rel=1e-5, abs=1e-15)
+    assert np.abs(world.v).max() < 1e-10
+
+
+@pytest.mark.parametrize("hub", [False, True])
 @pytest.mark.parametrize("count", [64, 128, 256])
-def test_a_wheel_stands_on_its_tread(tmp_path, count):
+def test_a_wheel_stands_on_its_tread(tmp_path, count, hub):
     """Its strips are as long as the patch is wide; at their centroids they held a third of a tilt, and it toppled.
+
+    It did so for a hub of other triangles, too, which touches nothing.
 
     At rest the exact integral of the pressure balances its weight, which acts beside the middle.
     """
     mesh = wheel(count)
+    if hub:
+        ball = trimesh.creation.icosphere(subdivisions=1, radius=0.078)
+        mesh = trimesh.util.concatenate([mesh, ball])
     path = tmp_path / "wheel.obj"
     path.write_text(trimesh.exchange.obj.export_obj(mesh, digits=14))
     scene = hs.SceneBuilder("rolls", time_step=1e-3, contact={"friction": 0.8})

@@ -3,7 +3,7 @@
 
 How deep a polygon reaches into a mesh is found in the same way.
 
-Both methods intersect the face, a convex polygon, with convex pieces and add areas and first moments. Of a compliant
+Both methods intersect the face, a convex polygon, with convex pieces and add areas and moments. Of a compliant
 mesh the pieces are its tetrahedra. Of a closed surface they are its triangles, seen along an axis: a point of the face
 is inside if, of the triangles above it, one more faces up than down. Triangles are first cut at the plane of the face.
 """
@@ -53,17 +53,25 @@ def _cut(buffers, source, n, values):
 
 
 @kernel(inline=True)
-def _add_projected(points, n, u, v, sign, total):
-    """Add the signed area and first moments of a polygon, seen along the axis that is neither ``u`` nor ``v``."""
-    x0, y0 = points[0, u], points[0, v]
+def _add_projected(buffers, source, n, u, v, sign, total):
+    """Add signed area and moments of a polygon, seen along the axis that is neither ``u`` nor ``v``.
+
+    Moments are about the first vertex of the face, the second ones in the last three entries.
+    """
+    points, x0, y0 = buffers[source], buffers[FACE, 0, u], buffers[FACE, 0, v]
+    cx, cy = points[0, u] - x0, points[0, v] - y0
     for i in range(2, n):
         ax, ay = points[i - 1, u] - x0, points[i - 1, v] - y0
         bx, by = points[i, u] - x0, points[i, v] - y0
         # The sign is given: thin pieces have either by round-off.
-        area = sign * abs(0.5 * (ax * by - ay * bx))
+        area = sign * abs(0.5 * ((ax - cx) * (by - cy) - (ay - cy) * (bx - cx)))
+        x, y, twelfth = ax + bx + cx, ay + by + cy, area / 12.0
         total[0] += area
-        total[1] += area * (x0 + (ax + bx) / 3.0)
-        total[2] += area * (y0 + (ay + by) / 3.0)
+        total[1] += area * x / 3.0
+        total[2] += area * y / 3.0
+        total[9] += twelfth * (x * x + ax * ax + bx * bx + cx * cx)
+        total[10] += twelfth * (x * y + ax * ay + bx * by + cx * cy)
+        total[11] += twelfth * (y * y + ay * ay + by * by + cy * cy)
 
 
 @kernel(inline=True)
@@ -103,9 +111,8 @@ def _add_triangle(geometries, triangle, n, normal, axes, turn, buffers, values, 
             values[m] = turn * (eu * (points[m, v] - face[i, v]) - ev * (points[m, u] - face[i, u]))
         count, source = _cut(buffers, source, count, values), FIRST + SECOND - source
     if count >= 3:
-        _add_projected(
-            buffers[source], count, u, v, 1.0 if geometries.fields[triangle, k] > 0.0 else -1.0, total
-        )
+        sign = 1.0 if geometries.fields[triangle, k] > 0.0 else -1.0
+        _add_projected(buffers, source, count, u, v, sign, total)
 
 
 @kernel
@@ -130,7 +137,7 @@ def _add_tetrahedron(geometries, element, n, axes, buffers, values, total):
         count, source = _cut(buffers, source, count, values), FIRST + SECOND - source
         if count < 3:
             return
-    _add_projected(buffers[source], count, axes[1], axes[2], 1.0, total)
+    _add_projected(buffers, source, count, axes[1], axes[2], 1.0, total)
 
 
 @kernel(inline=True)
@@ -215,11 +222,11 @@ def _add_half_space(geometries, g, n, axes, buffers, values, total):
             buffers[FIRST, i, axis] = buffers[FACE, i, axis]
     count = _cut(buffers, FIRST, n, values)
     if count >= 3:
-        _add_projected(buffers[SECOND], count, axes[1], axes[2], 1.0, total)
+        _add_projected(buffers, SECOND, count, axes[1], axes[2], 1.0, total)
 
 
 @kernel(inline=True)
-def _axes_of(normal):
+def axes_of(normal):
     """The axis along which a face with some normal is widest, and the other two."""
     k = 0
     for axis in range(1, 3):
@@ -240,13 +247,16 @@ def covered_area(geometries, g, n, normal, nodes, buffers, values, total):
         nodes: Stack of tree nodes.
         buffers: (3, MAX_CUT, 3) scratch.
         values: (MAX_CUT,) scratch.
-        total: (9,) scratch; the first three become the centroid of a finite part, m, in that frame.
+        total: (12,) scratch; the first three become the centroid of a finite part, m, in that frame, and the last three
+            its second moments about that as shares of its area, m^2, along the last two of ``axes_of``: of the first of
+            them, of both, and of the second.
 
     Reads geometries: kind.
     """
-    axes = _axes_of(normal)
+    axes = axes_of(normal)
     k, u, v = axes
-    total[0], total[1], total[2] = 0.0, 0.0, 0.0
+    for i in range(3):
+        total[i] = total[i + 9] = 0.0
     is_mesh = geometries.kind[g] == COMPLIANT_MESH or geometries.kind[g] == RIGID_MESH
     if is_mesh:
         _set_box(buffers, n, total[3:9])
@@ -259,9 +269,12 @@ def covered_area(geometries, g, n, normal, nodes, buffers, values, total):
     if not total[0] > 0.0:
         return 0.0
     x, y = total[1] / total[0], total[2] / total[0]
+    total[9] = total[9] / total[0] - x * x
+    total[10] = total[10] / total[0] - x * y
+    total[11] = total[11] / total[0] - y * y
     face = buffers[FACE]
-    total[k] = face[0, k] - (normal[u] * (x - face[0, u]) + normal[v] * (y - face[0, v])) / normal[k]
-    total[u], total[v] = x, y
+    total[k] = face[0, k] - (normal[u] * x + normal[v] * y) / normal[k]
+    total[u], total[v] = face[0, u] + x, face[0, v] + y
     return area
 
 

@@ -45,9 +45,9 @@ class FaceBuffer(NamedTuple):
     Attributes:
         data: (NUM_ROWS, capacity or a few more): centroid (3), unit normal out of A into B (3), area m^2, pressure at
             the centroid Pa, slopes of the two fields along the normal Pa/m (infinite on a rigid side), gradient of the
-            field that gives the pressure (3) Pa/m, and, while there is no polygon, two vectors (2, 2) in the axes of
-            ``axes_across``, m: p and q of three points p, q - p / 2 and -q - p / 2 beside the centroid that have the
-            second moments of the area.
+            field that gives the pressure (3) Pa/m, and two vectors (2, 2) in the axes of ``axes_across``, m: p and q of
+            three points p, q - p / 2 and -q - p / 2 beside the centroid that have the second moments of the area. The
+            first of these numbers is infinite where the polygon has them.
         polygons: (capacity, MAX_VERTICES, 3) vertices, m.
         num_vertices: (capacity,) number of vertices of each polygon; 0 while it is not made (see ``late_polygons``).
         elements: (capacity, 2) element of A and of B of faces whose polygon is not made.
@@ -105,6 +105,7 @@ def store_face(faces, slot, n, area, work):
     faces.data[PRESSURE, slot] = evaluate(field, centroid[0], centroid[1], centroid[2])
     faces.data[SLOPE_A, slot] = work.slopes[0]
     faces.data[SLOPE_B, slot] = work.slopes[1]
+    faces.data[AHEAD, slot] = math.inf
     faces.num_vertices[slot] = n
     rows = work.cycle[ROWS]
     for i in range(n):

@@ -11,6 +11,7 @@ import math
 
 from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
+    AHEAD,
     AREA,
     CENTROID,
     GRADIENT,
@@ -122,7 +123,7 @@ def _write_fan(faces, f, begin, whole):
             polygons[slot, 1, axis] = polygons[f, i, axis]
             polygons[slot, 0, axis] = center[axis]
             data[CENTROID + axis, slot] = center[axis] + (a[axis] + b[axis]) / 3.0
-        data[AREA, slot] = area
+        data[AREA, slot], data[AHEAD, slot] = area, math.inf
         data[PRESSURE, slot] = pressure
         faces.num_vertices[slot] = 3
         b = a

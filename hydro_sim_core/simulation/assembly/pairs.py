@@ -15,7 +15,12 @@ from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.flat_sides import Flats
 from hydro_sim_core.geometry.skins import LEAST_EXTENT
-from hydro_sim_core.geometry.triangle_sizes import UNBOUNDED
+from hydro_sim_core.simulation.stepping.face_points import (
+    ALL_FACES,
+    NO_FACES,
+    THOSE_OF_FLAT,
+    THOSE_OF_ROUND,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -241,27 +246,21 @@ def flats_of_pairs(colliders: Sequence[Collider], pairs: Indices) -> Floats:
     return np.divide(side, total, out=np.zeros(len(pairs)), where=(total > 0.0) & np.isfinite(side))
 
 
-def face_sizes_of_pairs(colliders: Sequence[Collider], pairs: Indices, at_centroids: bool) -> Floats:
-    """Largest spread, m^2, and slenderness (P, 2) of the faces of pairs; see ``triangle_sizes``.
+def moments_of_pairs(colliders: Sequence[Collider], pairs: Indices, at_centroids: bool) -> Indices:
+    """Which faces of pairs (P,) press with all moments, see ``face_points``.
 
-    A face is no larger than what it is cut from on either side. Pairs of which all faces press with all moments count
-    as unbounded: rigid ones, as bodies come to rest on their stiff skins by nothing less, and those of two bodies with
-    large triangles. A round body has no large flat side: its spread counts as 0. Zeros where all faces press at their
-    centroids.
+    All do of rigid pairs, as bodies come to rest on their stiff skins by nothing less, and of two bodies with large
+    triangles, such as boxes, whose patches need not be asked.
     """
+    wanted = np.full(len(pairs), NO_FACES)
     if at_centroids:
-        return np.zeros((len(pairs), 2))
-    sizes = np.zeros((len(pairs), 2))
+        return wanted
+    of_flats = {Flats.FEW: THOSE_OF_ROUND, Flats.MOST: THOSE_OF_FLAT, Flats.COARSE: ALL_FACES}
     for row, (is_rigid, pair) in enumerate(zip(_are_rigid(colliders, pairs), pairs, strict=True)):
         # Only of compliant pairs: to look for flat sides of fine meshes takes time, and a robot has many rigid ones.
-        sides = [colliders[side].geometry for side in pair]
-        least = Flats.COARSE if is_rigid else min(side.flats for side in sides)
-        if least == Flats.COARSE:
-            sizes[row] = UNBOUNDED
-        else:
-            spread, slenderness = min(side.triangle_sizes for side in sides)
-            sizes[row] = spread if least == Flats.MOST else 0.0, slenderness
-    return sizes
+        least = Flats.COARSE if is_rigid else min(colliders[side].geometry.flats for side in pair)
+        wanted[row] = of_flats[least]
+    return wanted
 
 
 def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:

@@ -14,16 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D, kernel
-from hydro_sim_core.contact.pressure_field.coverage import FACE, MAX_CUT, covered_area
+from hydro_sim_core.contact.pressure_field.coverage import FACE, MAX_CUT, axes_of, covered_area
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
     GRADIENT,
     NORMAL,
     PRESSURE,
+    axes_across,
     move_face,
 )
 from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
+from hydro_sim_core.simulation.stepping.face_points import dot, keep_points, points_of
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose
 
 #: Way by which faces are moved towards the softer side before they are compared with a third body, m. They often lie in
@@ -45,7 +47,7 @@ class BetweenScratch(NamedTuple):
         normal: (3,) normal of the present face, in C.
         buffers: (3, MAX_CUT, 3) polygons.
         values: (MAX_CUT,) values of a function at the vertices of one of them.
-        total: (9,) area and moments, or the centroid, of the part inside; bounds of the face.
+        total: (12,) area and moments, or the centroid, of the part inside; bounds of the face; second moments.
     """
 
     first: Int1D
@@ -70,7 +72,7 @@ def make_between_scratch(num_geometries: int, max_patches: int) -> BetweenScratc
         normal=np.zeros(3),
         buffers=np.zeros((3, MAX_CUT, 3)),
         values=np.zeros(MAX_CUT),
-        total=np.zeros(9),
+        total=np.zeros(12),
     )
 
 
@@ -202,14 +204,83 @@ def _cut_face(geometries, row, f, shift, scratch):
     for i in range(3):
         total[3 + i] = total[i] - shift * normal[i] - p_CB[i]
     left, rise = area - inside, 0.0
+    of_part = _vector_of(R_CB, total)
+    moments = _moments_of_rest(scratch, f, of_part, inside / left)
     for i in range(3):
-        of_part = R_CB[0, i] * total[3] + R_CB[1, i] * total[4] + R_CB[2, i] * total[5]
-        change = (data[CENTROID + i, f] - of_part) * inside / left
+        change = (data[CENTROID + i, f] - of_part[i]) * inside / left
         data[CENTROID + i, f] += change
         rise += data[GRADIENT + i, f] * change
     data[AREA, f] = left
     data[PRESSURE, f] += rise
+    keep_points(data, f, *moments)
     return True
+
+
+@kernel(inline=True)
+def _vector_of(R_CB, total):
+    """The vector of the second three entries of ``total``, in frame B."""
+    x, y, z = total[3], total[4], total[5]
+    return (
+        R_CB[0, 0] * x + R_CB[1, 0] * y + R_CB[2, 0] * z,
+        R_CB[0, 1] * x + R_CB[1, 1] * y + R_CB[2, 1] * z,
+        R_CB[0, 2] * x + R_CB[1, 2] * y + R_CB[2, 2] * z,
+    )
+
+
+@kernel
+def _moments_of_rest(scratch, f, of_part, ratio):
+    """Second moments of what is left of face f in the axes of ``axes_across``, as shares of its area, m^2.
+
+    Args:
+        scratch: ``Scratch``, with the part that is taken away, see ``covered_area``.
+        f: Face, as it was.
+        of_part: (3,) centroid of that part in frame B, m.
+        ratio: Of its area to what is left.
+
+    Reads scratch.between: normal, total; scratch.faces: data.
+    """
+    data, between, total = scratch.faces.data, scratch.between, scratch.between.total
+    axes = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
+    p, q = points_of(scratch.faces, f)
+    apart = (
+        data[CENTROID, f] - of_part[0],
+        data[CENTROID + 1, f] - of_part[1],
+        data[CENTROID + 2, f] - of_part[2],
+    )
+    k, u, v = axes_of(between.normal)
+    first = _seen(between, axes[0], k, u, v)
+    second = _seen(between, axes[1], k, u, v)
+    p_e, p_h, q_e, q_h = dot(p, axes[0]), dot(p, axes[1]), dot(q, axes[0]), dot(q, axes[1])
+    d_e, d_h = dot(apart, axes[0]), dot(apart, axes[1])
+    # Of the whole, about its centroid; less the part, about its own; and the way between the two, which moves the rest.
+    between_both = ratio * (1.0 + ratio)
+    along = (1.0 + ratio) * (0.5 * p_e * p_e + q_e * q_e / 1.5) - between_both * d_e * d_e
+    mixed = (1.0 + ratio) * (0.5 * p_e * p_h + q_e * q_h / 1.5) - between_both * d_e * d_h
+    aside = (1.0 + ratio) * (0.5 * p_h * p_h + q_h * q_h / 1.5) - between_both * d_h * d_h
+    return (
+        along - ratio * _form(total, first, first),
+        mixed - ratio * _form(total, first, second),
+        aside - ratio * _form(total, second, second),
+    )
+
+
+@kernel(inline=True)
+def _seen(between, axis, k, u, v):
+    """Components along an axis of frame B, in the face, of steps in it that are seen along axis ``k`` of frame C.
+
+    Reads between: R_CB, normal.
+    """
+    R, n = between.R_CB, between.normal
+    of_k = (R[k, 0] * axis[0] + R[k, 1] * axis[1] + R[k, 2] * axis[2]) / n[k]
+    of_u = R[u, 0] * axis[0] + R[u, 1] * axis[1] + R[u, 2] * axis[2]
+    of_v = R[v, 0] * axis[0] + R[v, 1] * axis[1] + R[v, 2] * axis[2]
+    return of_u - of_k * n[u], of_v - of_k * n[v]
+
+
+@kernel(inline=True)
+def _form(total, a, b):
+    """Second moment of the covered part along two directions as it is seen."""
+    return a[0] * b[0] * total[9] + (a[0] * b[1] + a[1] * b[0]) * total[10] + a[1] * b[1] * total[11]
 
 
 @kernel

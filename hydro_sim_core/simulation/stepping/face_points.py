@@ -33,14 +33,12 @@ POINTS = 3
 #: they have the moments of its area: of two rigid bodies, and of others. What is below leans.
 ACROSS = (0.8, 0.9)
 UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
-#: Share of a patch's second moment within its faces, in the direction in which it is largest, between which the points
-#: move apart: what lies below is an error that is left.
+#: Which faces of a pair press with all moments: those of coarse patches of a round body, or of what is mostly flat.
+NO_FACES, THOSE_OF_ROUND, THOSE_OF_FLAT, ALL_FACES = range(4)
+#: Shares of a patch's second moment within its faces, in the direction in which it is largest, between which the points
+#: move apart: what lies below is an error that is left. Of round bodies it is that of twelve equal faces, and of six.
 FINE, COARSE = 0.03, 0.06
-#: The same for round bodies, as shares of areas: of twelve equal faces, and of six.
 MANY, FEW = 1.0 / 12.0, 1.0 / 6.0
-#: Slenderness of triangles above which faces of a round body are not as round as their patch: of equal sides it is
-#: 0.19, of half a square 0.22.
-SLENDER = 0.25
 #: Second moments of a face between which its points move apart, as shares of the square of the patch's area: less is
 #: nothing beside the moments of all.
 TINY, SMALL = 1e-8, 1e-7
@@ -52,13 +50,10 @@ CUT = 1e-6
 def apart_and_area(model, scratch, pair, first, last):
     """How far apart the points of a patch's faces are, as a share of what has the moments of their areas, and its area.
 
-    They are apart where much of the second moment of the whole area lies within the faces, so that these would give too
-    little moment at their centroids. Of rigid pairs, and of two sides with large triangles (``pair_face_size`` is
-    infinite), they always are: boxes, and ends of cylinders, which are fans of wedges. On finer flats, such as terrain
-    under a small box, the patch decides. A face is no longer than the triangles that it is cut from, and in a fine mesh
-    much shorter: about as slender as these are. On round bodies (that size is 0) faces count as round as their patch:
-    where few of them carry, as under a stone that lies on one of its facets, they are apart. Where their triangles are
-    slender, as on the tread of a wheel, the moments of the faces tell.
+    They are apart where much of the second moment of the whole area lies within the faces in some direction along the
+    patch, so that these would give too little moment at their centroids: where they are few, as under a stone that lies
+    on one of its facets, or as long as the patch, as on the tread of a wheel. Of rigid pairs, and of two bodies with
+    large triangles (boxes, and ends of cylinders, which are fans of wedges), they always are.
 
     Args:
         model: ``Model``.
@@ -70,70 +65,26 @@ def apart_and_area(model, scratch, pair, first, last):
     Returns:
         The share, from 0 to 1, and the area of what presses, m^2.
 
-    Reads model: pair_face_size, pair_flat; scratch.faces: data.
+    Reads model: pair_flat, pair_moments; scratch.faces: data.
     """
-    spread, slenderness = model.pair_face_size[pair, 0], model.pair_face_size[pair, 1]
-    if model.pair_flat[pair] == 0.0 or slenderness == 0.0:
-        return (1.0 if spread > 0.0 else 0.0), 0.0
-    data, area, squares = scratch.faces.data, 0.0, 0.0
+    wanted = model.pair_moments[pair]
+    if model.pair_flat[pair] == 0.0 or wanted == NO_FACES:
+        return (1.0 if wanted == ALL_FACES else 0.0), 0.0
+    area = 0.0
     for f in range(first, last):
-        own = _pressing_area(data, f)
-        area += own
-        squares += own * own
-    if spread == math.inf:
+        area += _pressing_area(scratch.faces.data, f)
+    if wanted == ALL_FACES:
         return 1.0, area
     if not area > 0.0:
         return 0.0, 0.0
-    if spread == 0.0 and slenderness > SLENDER:
-        return _rise(_true_share_within(scratch.faces, first, last, area), FINE, COARSE), area
-    if spread == 0.0:
-        return _rise(squares / (area * area), MANY, FEW), area
-    return _rise(_share_within(data, first, last, area, spread, slenderness), FINE, COARSE), area
-
-
-@kernel(inline=True)
-def _rise(share, none, whole):
-    return min(max((share - none) / (whole - none), 0.0), 1.0)
+    none, whole = (MANY, FEW) if wanted == THOSE_OF_ROUND else (FINE, COARSE)
+    share = _share_within(scratch.faces, first, last, area)
+    return min(max((share - none) / (whole - none), 0.0), 1.0), area
 
 
 @kernel
-def _share_within(data, first, last, area, spread, slenderness):
-    """Share of a patch's second moment within its faces, at most, in the direction in which it is largest.
-
-    Args:
-        data: Rows of the faces.
-        first: First face.
-        last: The one behind the last.
-        area: Of what presses, m^2.
-        spread: Largest of a face, m^2.
-        slenderness: Of the faces on the average, see ``TriangleSizes``.
-    """
-    within = x = y = z = 0.0
-    for f in range(first, last):
-        own = _pressing_area(data, f)
-        within += own * min(spread, slenderness * own)
-        x += own * data[CENTROID, f]
-        y += own * data[CENTROID + 1, f]
-        z += own * data[CENTROID + 2, f]
-    x, y, z = x / area, y / area, z / area
-    xx = yy = zz = xy = yz = zx = 0.0
-    for f in range(first, last):
-        own = _pressing_area(data, f)
-        a, b, c = data[CENTROID, f] - x, data[CENTROID + 1, f] - y, data[CENTROID + 2, f] - z
-        xx, yy, zz = xx + own * a * a, yy + own * b * b, zz + own * c * c
-        xy, yz, zx = xy + own * a * b, yz + own * b * c, zx + own * c * a
-    # A patch is nearly flat: the sum of the minors is the product of its two moments.
-    trace, minors = xx + yy + zz, xx * yy + yy * zz + zz * xx - xy * xy - yz * yz - zx * zx
-    larger = 0.5 * (trace + math.sqrt(max(trace * trace - 4.0 * minors, 0.0)))
-    between = max(minors, 0.0) / larger if larger > 0.0 else 0.0
-    return 0.5 * within / (0.5 * within + between)
-
-
-@kernel
-def _true_share_within(faces, first, last, area):
+def _share_within(faces, first, last, area):
     """Share of a patch's second moment within its faces in the direction along the patch in which it is largest.
-
-    The tread of a wheel is of strips as long as the patch is wide, however many there are.
 
     Args:
         faces: ``FaceBuffer``.
@@ -148,7 +99,7 @@ def _true_share_within(faces, first, last, area):
         own = _pressing_area(data, f)
         x = _added(x, own / area, data, CENTROID, f)
         n = _added(n, own, data, NORMAL, f)
-    size = math.sqrt(_dot(n, n))
+    size = math.sqrt(dot(n, n))
     if not size > 0.0:
         return 0.0
     u, v = axes_across((n[0] / size, n[1] / size, n[2] / size))
@@ -157,13 +108,13 @@ def _true_share_within(faces, first, last, area):
         own = _pressing_area(data, f)
         if own == 0.0:
             continue
-        p, q = _points_of(faces, f)
-        p_u, p_v, q_u, q_v = _dot(p, u), _dot(p, v), _dot(q, u), _dot(q, v)
+        p, q = points_of(faces, f)
+        p_u, p_v, q_u, q_v = dot(p, u), dot(p, v), dot(q, u), dot(q, v)
         uu += own * (0.5 * p_u * p_u + q_u * q_u / 1.5)
         uv += own * (0.5 * p_u * p_v + q_u * q_v / 1.5)
         vv += own * (0.5 * p_v * p_v + q_v * q_v / 1.5)
         way = _added((-x[0], -x[1], -x[2]), 1.0, data, CENTROID, f)
-        a, b = _dot(way, u), _dot(way, v)
+        a, b = dot(way, u), dot(way, v)
         all_uu, all_uv, all_vv = all_uu + own * a * a, all_uv + own * a * b, all_vv + own * b * b
     all_uu, all_uv, all_vv = all_uu + uu, all_uv + uv, all_vv + vv
     # The larger root of det(within - share * all) = 0.
@@ -215,8 +166,8 @@ def set_points(faces, f, is_rigid, apart, area, points):
     apart *= _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if apart == 0.0:
         return 1
-    ahead, aside = _points_of(faces, f)
-    moment, whole = faces.data[AREA, f] * (0.5 * _dot(ahead, ahead) + _dot(aside, aside) / 1.5), area * area
+    ahead, aside = points_of(faces, f)
+    moment, whole = faces.data[AREA, f] * (0.5 * dot(ahead, ahead) + dot(aside, aside) / 1.5), area * area
     if not moment > (0.0 if is_rigid else TINY * whole):
         return 1
     if not is_rigid and moment < SMALL * whole:
@@ -230,17 +181,17 @@ def set_points(faces, f, is_rigid, apart, area, points):
 
 
 @kernel
-def _points_of(faces, f):
+def points_of(faces, f):
     """Vectors p and q (3) of the points of face ``f``, see ``FaceBuffer``.
 
-    Reads faces: data, num_vertices.
+    Reads faces: data.
     """
-    return _points_of_lanes(faces.data, f) if faces.num_vertices[f] == 0 else _points_of_polygon(faces, f)
+    return _kept_points_of(faces.data, f) if faces.data[AHEAD, f] < math.inf else _points_of_polygon(faces, f)
 
 
 @kernel(inline=True)
-def _points_of_lanes(data, f):
-    """Those of a face found in lanes."""
+def _kept_points_of(data, f):
+    """Those of a face found in lanes, or of what a third body has left of one."""
     e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
     p, p_h, q, q_h = data[AHEAD, f], data[AHEAD + 1, f], data[ASIDE, f], data[ASIDE + 1, f]
     return (
@@ -259,24 +210,39 @@ def _points_of_polygon(faces, f):
     """
     nowhere, n = (0.0, 0.0, 0.0), faces.num_vertices[f]
     corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
-    size, double_area = math.sqrt(_dot(corner, corner)), math.sqrt(_dot(normal, normal))
+    size, double_area = math.sqrt(dot(corner, corner)), math.sqrt(dot(normal, normal))
     if not size * double_area > 0.0:
         return nowhere, nowhere
     e = corner[0] / size, corner[1] / size, corner[2] / size
     h = _cross((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area), e)
     along, mixed, aside, off = _moments(faces, f, n, e, h)
-    rest = along * aside - mixed * mixed
-    if off > CUT * size or not aside > 0.0 or not rest > 0.0:
+    if off > CUT * size:
         return nowhere, nowhere
-    first, second, third = (
-        math.sqrt(2.0 * rest / aside),
-        math.sqrt(1.5 / aside) * mixed,
-        math.sqrt(1.5 * aside),
-    )
+    first, second, third = _of_moments(along, mixed, aside)
     return (
         (first * e[0], first * e[1], first * e[2]),
         (second * e[0] + third * h[0], second * e[1] + third * h[1], second * e[2] + third * h[2]),
     )
+
+
+@kernel(inline=True)
+def _of_moments(along, mixed, aside):
+    """Length of p, which lies along the first axis, and components of q; zeros of what has no extent."""
+    rest = along * aside - mixed * mixed
+    if not aside > 0.0 or not rest > 0.0:
+        return 0.0, 0.0, 0.0
+    return math.sqrt(2.0 * rest / aside), math.sqrt(1.5 / aside) * mixed, math.sqrt(1.5 * aside)
+
+
+@kernel(inline=True)
+def keep_points(data, f, along, mixed, aside):
+    """Keep points of face ``f`` with these second moments as shares of its area, m^2, in the axes of ``axes_across``.
+
+    Writes nothing but rows of the face.
+    """
+    first, second, third = _of_moments(along, mixed, aside)
+    data[AHEAD, f], data[AHEAD + 1, f] = first, 0.0
+    data[ASIDE, f], data[ASIDE + 1, f] = second, third
 
 
 @kernel(inline=True)
@@ -285,7 +251,7 @@ def _cross(a, b):
 
 
 @kernel(inline=True)
-def _dot(a, b):
+def dot(a, b):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -310,10 +276,10 @@ def _moments(faces, f, n, e, h):
     """
     area = first_e = first_h = along = mixed = aside = 0.0
     b = corner_of(faces, f, n - 1)
-    b_e, b_h = _dot(b, e), _dot(b, h)
+    b_e, b_h = dot(b, e), dot(b, h)
     for i in range(n):
         a_e, a_h, b = b_e, b_h, corner_of(faces, f, i)
-        b_e, b_h = _dot(b, e), _dot(b, h)
+        b_e, b_h = dot(b, e), dot(b, h)
         # A triangle of the centroid and two corners.
         double = a_e * b_h - a_h * b_e
         s_e, s_h = a_e + b_e, a_h + b_h

@@ -60,8 +60,7 @@ class Model(NamedTuple):
         pair_mass: (P,) mass of the lighter body, kg; infinite if neither moves freely.
         pair_rate: (P,) steps a second from which on overlaps that were not foreseen hold little energy; 0 if rigid.
         pair_flat: (P,) stiffness of a flat contact of the smaller body's largest side, N/m; 0 if rigid.
-        pair_face_size: (P, 2) largest spread of a face, m^2, and slenderness (see ``face_points``); zeros where all
-            press at their centroids.
+        pair_moments: (P,) which faces press with all moments, see ``face_points``.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -97,7 +96,7 @@ class Model(NamedTuple):
     pair_mass: ConstFloat1D
     pair_rate: ConstFloat1D
     pair_flat: ConstFloat1D
-    pair_face_size: ConstFloat2D
+    pair_moments: ConstInt1D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D
@@ -383,7 +382,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
     # A patch has at least one face, and the present pair writes behind the last patch.
     max_points, conditions = len(model.points.pairs), int(model.points.first_condition[-1])
     max_patches = min(num_pairs, max_faces + 1) + max_points
-    most = max_faces * (POINTS if model.pair_face_size.any() else 1)
+    most = max_faces * (POINTS if model.pair_moments.any() else 1)
     num_trees = len(model.forest.first) - 1
     problem = make_problem(num_trees, nv, max_patches, most, max_points, conditions)
     return Scratch(
