@@ -5,8 +5,6 @@ Where such a side lies on another body, faces are as large as the patch, whateve
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,22 +21,12 @@ FACET = 2
 #: Share of a side's second moment within its triangles from which on they are large. That of a fan of wedges is 1/9 and
 #: more, however many they are; that of n x n squares 1 / n^2.
 MOST_WITHIN = 0.02
-#: Share of the surface that is flat from which on most of it is.
-MOSTLY = 0.6
 #: Sine of the angle up to which neighbours lie in one plane: files hold few decimals.
 _FLAT = 1e-4
 
 
-class Flats(IntEnum):
-    """What of a surface is flat: little, most of it, or a large side of large triangles."""
-
-    FEW = 0
-    MOST = 1
-    COARSE = 2
-
-
-def flats_of(vertices: Floats, triangles: Indices) -> Flats:
-    """Tell what of a surface is flat, and whether a large side has much of its second moment within its triangles.
+def has_coarse_flats(vertices: Floats, triangles: Indices) -> bool:
+    """Whether a large flat side has much of its second moment within its triangles.
 
     Args:
         vertices: (N, 3) m.
@@ -48,7 +36,7 @@ def flats_of(vertices: Floats, triangles: Indices) -> Flats:
     doubled = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     areas = 0.5 * np.linalg.norm(doubled, axis=1)
     if not areas.sum() > 0.0:
-        return Flats.FEW
+        return False
     side = _sides(triangles, doubled, areas)
     count = int(side.max()) + 1
     within = areas * np.square(corners - np.roll(corners, 1, axis=1)).sum(axis=(1, 2)) / 36.0
@@ -61,9 +49,7 @@ def flats_of(vertices: Floats, triangles: Indices) -> Flats:
     length = np.sqrt(12.0 * whole / of_side)
     is_flat = np.bincount(side, minlength=count) > FACET
     is_large = length > np.where(is_flat, STANDS, LARGE) * np.sqrt(areas.sum())
-    if np.any(is_large & (own > MOST_WITHIN * whole)):
-        return Flats.COARSE
-    return Flats.MOST if float(of_side[is_flat].sum()) > MOSTLY * float(areas.sum()) else Flats.FEW
+    return bool(np.any(is_large & (own > MOST_WITHIN * whole)))
 
 
 def _sides(triangles: Indices, doubled: Floats, areas: Floats) -> Indices:

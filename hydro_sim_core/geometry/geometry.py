@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.geometry.adjacency import Adjacency, surface_adjacency, volume_adjacency
-from hydro_sim_core.geometry.flat_sides import Flats, flats_of
+from hydro_sim_core.geometry.flat_sides import has_coarse_flats
 from hydro_sim_core.geometry.simplices import boundary_triangles, enclosed_volume, tetrahedron_volumes
 
 FloatArray = NDArray[np.float64]
@@ -91,11 +91,9 @@ class Geometry:
         return float(np.linalg.norm(self.fields[:, :3], axis=1).max())
 
     @cached_property
-    def flats(self) -> Flats:
-        """What of its surface is flat: a half space, and a mesh of few elements, count as coarse."""
-        if len(self.elements) <= FEW_ELEMENTS:
-            return Flats.COARSE
-        return flats_of(self.vertices, self.surface_triangles())
+    def has_coarse_flats(self) -> bool:
+        """Whether it has a large flat side of large triangles, or few elements at all, or is a half space."""
+        return len(self.elements) <= FEW_ELEMENTS or has_coarse_flats(self.vertices, self.surface_triangles())
 
     @cached_property
     def adjacency(self) -> Adjacency:

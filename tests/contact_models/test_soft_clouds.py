@@ -167,6 +167,13 @@ def boxes(*parts):
 LARGE, APART = (0.1, (0.0, 0.0, 0.0), False), (0.3, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("count", [256, 512])
+@pytest.mark.parametrize("shape", [geometry.box(1.0, 0.01, 0.01), geometry.cylinder(0.002, 0.2)])
+def test_slender_bodies_have_as_many_points_as_wanted(shape, count):
+    """Their long triangles were sampled by slender pieces, and cells without one were lost."""
+    assert len(cloud_of_geometry(shape, count).points) == count
+
+
 @pytest.mark.parametrize(
     "parts",
     [

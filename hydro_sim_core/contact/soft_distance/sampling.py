@@ -191,12 +191,38 @@ def _normals(corners: Floats) -> Floats:
     return _area_vectors(corners) / _areas(corners)[:, None]
 
 
+def _squared_edges(corners: Floats) -> Floats:
+    """Squared lengths (T, 3) of the edges from each corner to the next, m^2."""
+    return np.asarray(np.square(np.roll(corners, -1, axis=1) - corners).sum(axis=2))
+
+
+def _bisected(corners: Floats, region: Ints, longest: float, most: int) -> tuple[Floats, Ints]:
+    """Triangles (T, 3, 3), slender ones cut across until they are no longer than ``longest`` (m) or there are ``most``.
+
+    Pieces of slender triangles would be as slender, and a cell might have none.
+    """
+    while len(corners) < most:
+        squares = _squared_edges(corners)
+        is_slender = _areas(corners) < 0.2 * squares.max(axis=1)
+        if not (is_cut := is_slender & (squares.max(axis=1) > longest * longest)).any():
+            break
+        first = squares[is_cut].argmax(axis=1)
+        rows = np.arange(len(first))
+        a, b, c = (corners[is_cut][rows, (first + k) % 3] for k in range(3))
+        middle = 0.5 * (a + b)
+        halves = [np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)]
+        corners = np.concatenate([corners[~is_cut], *halves])
+        region = np.concatenate([region[~is_cut], region[is_cut], region[is_cut]])
+    return corners, region
+
+
 def _samples(corners: Floats, region: Ints, spacing: float, most: int) -> Samples:
     """Small triangles about ``spacing`` (m) wide of those with these corners (T, 3, 3) and regions (T,).
 
     If that makes more than ``most``, they are as much wider as it takes.
     """
-    edges = np.sqrt(np.square(corners - np.roll(corners, 1, axis=1)).sum(axis=2)).max(axis=1)
+    corners, region = _bisected(corners, region, _SAMPLES_A_SIDE * spacing, most)
+    edges = np.sqrt(_squared_edges(corners).max(axis=1))
     pieces = np.maximum(np.ceil(edges / spacing), 1.0)
     if (total := float(np.square(pieces).sum())) > most:
         pieces = np.maximum(np.round(pieces * math.sqrt(most / total)), 1.0)

@@ -7,7 +7,8 @@ separate phases, and that move it by more than 6 cm, turn it by more than 0.2 ra
 there in MuJoCo also where friction is a tenth less or more: of the others the end says little about a model. The goals
 are where MuJoCo's T comes to rest. MuJoCo, with circular cones of friction, stands for its port to XLA. Mass, friction,
 height and gains are chosen, as the paper does not give them; parameters of contact are the same at all steps. They are
-tuned, as the paper says that they must be: so that steps of 16 ms stay stable and the T ends near MuJoCo's. Of 62
+tuned, as the paper says that they must be: so that steps of 16 ms stay stable and the T ends near MuJoCo's. With 26
+points these overflow after 1.1 s all the same; the paper's end 6.3 cm and 27 degrees off, and have no row here. Of 62
 random sets (stiffness 0.4 to 5 kN/m, and so on, 8 ms, 256 points on each) the median ends 3.8 cm and 13.7 degrees off,
 and 7 within the paper's means. A first set of paths, without those conditions and with pyramids of friction in MuJoCo,
 was given up: ends differed by up to 20 cm. As in the paper, 4k points are 2048 on each of the two bodies; 26 are 26 on
@@ -140,8 +141,7 @@ VARIANTS = (
     Variant("8 ms, RK4, 4k points", 8e-3, "rk4", MANY, (1.3, 0.8), (12.5, 10.0), 18.6),
     Variant("16 ms, RK4, 4k points", 16e-3, "rk4", MANY, (4.6, 3.9), (29.4, 25.0), 17.7, (1.2, 9.0)),
     Variant("2 ms, RK4, 26 points", 2e-3, "rk4", 26, (2.1, 1.6), (6.8, 5.0), 13.5),
-    Variant("8 ms, RK4, 26 points", 8e-3, "rk4", 26, (2.4, 1.9), (11.4, 10.0), 14.6, (0.0, 3.5)),
-    Variant("16 ms, RK4, 26 points", 16e-3, "rk4", 26, (6.3, 5.8), (26.6, 25.0), 15.6, (2.3, 11.0)),
+    Variant("8 ms, RK4, 26 points", 8e-3, "rk4", 26, (2.4, 1.9), (11.4, 10.0), 14.6),
     Variant("2 ms, Euler, 4k points", 2e-3, "euler", MANY, (6.7, 6.2), (42.3, 39.0), 0.9, (2.5, 12.0)),
     Variant("2 ms, Euler, 26 points", 2e-3, "euler", 26, (11.2, 10.6), (46.2, 44.0), 0.8, (4.0, 18.0)),
 )

@@ -13,13 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
 from hydro_sim_core.geometry import Geometry, GeometryKind
-from hydro_sim_core.geometry.flat_sides import Flats
 from hydro_sim_core.geometry.skins import LEAST_EXTENT
 from hydro_sim_core.simulation.stepping.face_points import (
     ALL_FACES,
     NO_FACES,
-    THOSE_OF_FLAT,
-    THOSE_OF_ROUND,
+    THOSE_OF_COARSE_PATCHES,
 )
 
 Floats = NDArray[np.float64]
@@ -255,11 +253,10 @@ def moments_of_pairs(colliders: Sequence[Collider], pairs: Indices, at_centroids
     wanted = np.full(len(pairs), NO_FACES)
     if at_centroids:
         return wanted
-    of_flats = {Flats.FEW: THOSE_OF_ROUND, Flats.MOST: THOSE_OF_FLAT, Flats.COARSE: ALL_FACES}
     for row, (is_rigid, pair) in enumerate(zip(_are_rigid(colliders, pairs), pairs, strict=True)):
         # Only of compliant pairs: to look for flat sides of fine meshes takes time, and a robot has many rigid ones.
-        least = Flats.COARSE if is_rigid else min(colliders[side].geometry.flats for side in pair)
-        wanted[row] = of_flats[least]
+        is_coarse = is_rigid or all(colliders[side].geometry.has_coarse_flats for side in pair)
+        wanted[row] = ALL_FACES if is_coarse else THOSE_OF_COARSE_PATCHES
     return wanted
 
 

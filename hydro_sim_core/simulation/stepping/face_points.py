@@ -33,12 +33,11 @@ POINTS = 3
 #: they have the moments of its area: of two rigid bodies, and of others. What is below leans.
 ACROSS = (0.8, 0.9)
 UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
-#: Which faces of a pair press with all moments: those of coarse patches of a round body, or of what is mostly flat.
-NO_FACES, THOSE_OF_ROUND, THOSE_OF_FLAT, ALL_FACES = range(4)
+#: Which faces of a pair press with all moments.
+NO_FACES, THOSE_OF_COARSE_PATCHES, ALL_FACES = range(3)
 #: Shares of a patch's second moment within its faces, in the direction in which it is largest, between which the points
-#: move apart: what lies below is an error that is left. Of round bodies it is that of twelve equal faces, and of six.
+#: move apart: what lies below is an error that is left.
 FINE, COARSE = 0.03, 0.06
-MANY, FEW = 1.0 / 12.0, 1.0 / 6.0
 #: Second moments of a face between which its points move apart, as shares of the square of the patch's area: less is
 #: nothing beside the moments of all.
 TINY, SMALL = 1e-8, 1e-7
@@ -77,9 +76,8 @@ def apart_and_area(model, scratch, pair, first, last):
         return 1.0, area
     if not area > 0.0:
         return 0.0, 0.0
-    none, whole = (MANY, FEW) if wanted == THOSE_OF_ROUND else (FINE, COARSE)
     share = _share_within(scratch.faces, first, last, area)
-    return min(max((share - none) / (whole - none), 0.0), 1.0), area
+    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), area
 
 
 @kernel
