@@ -72,8 +72,8 @@ class Bounds:
 #: Of the gripper alone. Before the first release the spatula lies where Drake's lies.
 ALONE = Bounds(
     pitch={
-        0.5: 1.8e-5,
-        4.5: 1.4e-4,
+        0.5: 1.2e-5,
+        4.5: 1.7e-5,
         6.0: 0.0011,
         6.5: 0.0025,
         10.5: 0.0018,
@@ -81,7 +81,7 @@ ALONE = Bounds(
         12.5: 0.013,
         16.5: 0.013,
     },
-    secure=(0.056, 0.017, 0.012),
+    secure=(0.013, 0.0096, 0.012),
     slip=(0.0087, 0.067),
 )
 #: On the arm, which yields by a milliradian.
@@ -96,7 +96,7 @@ ON_THE_ARM = Bounds(
         12.5: 0.014,
         16.5: 0.014,
     },
-    secure=(0.056, 0.0066, 0.006),
+    secure=(0.013, 0.0005, 0.001),
     slip=(0.009, 0.07),
 )
 BOUNDS = {"spatula_slip_welded": ALONE, "spatula_slip": ON_THE_ARM}
