@@ -68,8 +68,6 @@ MANY_STARTS = tuple((lift, direction) for lift in (0.3, 0.8, 2.0) for direction 
 AMPLITUDE, AMPLITUDE_BOUND = 0.35, 0.25
 #: Of the median of those that rattle, dt^2 g.
 MEDIAN_BOUND = 0.049
-#: By how much less the mean spread of the default model is, dt^2 g.
-LAGGED_BOUND, LEAST_LAGGED = 0.36, 0.34
 SAFE_MARGIN = 1e-4
 #: Bound on the spread with that margin, dt^2 g, and spread above which a stack with a margin is not held.
 SAFE_SPREAD, SMALL_SPREAD = 2.5e-6, 1e-2
@@ -232,16 +230,17 @@ def run(
     bare = Stack(1e-2, MODULI[-1], model="lagged", free=True)
     name = f"lagged, {1e3 * bare.time_step:g} ms, {bare.modulus:g} Pa"
     rattling, safe = mean_spread(bare), measure(replace(bare, margin=SAFE_MARGIN)).spread
-    at_rest = Comparison(f"{name}, no margin", "δt² g", AMPLITUDE, rattling, LAGGED_BOUND, "absolute")
+    # The page does not tell of this model; in Drake it rattles.
+    at_rest = Comparison(f"{name}, no margin", "δt² g", 0.0, rattling, SAFE_SPREAD, "absolute")
     held = Comparison(f"{name}, {1e3 * SAFE_MARGIN:g} mm", "δt² g", 0.0, safe, SAFE_SPREAD, "absolute")
-    comparisons = [replace(at_rest, least=LEAST_LAGGED), held]
+    comparisons = [at_rest, held]
     bare_comparisons, bare_series = _sweep_without_margin(
         [Stack(step, modulus, scale=scale) for scale in scales for modulus in moduli for step in steps]
     )
     margin_comparisons, margin_series = _sweep_margins(margins)
     rows = [*comparisons, *bare_comparisons, *margin_comparisons, *_compare_rods(), *_compare_mug()]
     series = {**bare_series, **margin_series}
-    return ExperimentReport("Box on a box", SOURCE, tuple(with_verdicts(rows)), series)
+    return ExperimentReport("Box on a box", SOURCE, tuple(with_verdicts(rows, {at_rest.quantity})), series)
 
 
 def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[str, list[float]]]:
