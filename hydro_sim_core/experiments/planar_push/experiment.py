@@ -140,8 +140,8 @@ VARIANTS = (
     Variant("2 ms, RK4, 4k points", 2e-3, "rk4", MANY, (1.2, 0.0), (10.8, 0.0), 17.9, is_demanded=True),
     Variant("8 ms, RK4, 4k points", 8e-3, "rk4", MANY, (1.3, 0.8), (12.5, 10.0), 18.6),
     Variant("16 ms, RK4, 4k points", 16e-3, "rk4", MANY, (4.6, 3.9), (29.4, 25.0), 17.7, (1.2, 9.0)),
-    Variant("2 ms, RK4, 26 points", 2e-3, "rk4", 26, (2.1, 1.6), (6.8, 5.0), 13.5),
-    Variant("8 ms, RK4, 26 points", 8e-3, "rk4", 26, (2.4, 1.9), (11.4, 10.0), 14.6),
+    Variant("2 ms, RK4, 26 points", 2e-3, "rk4", 26, (2.1, 1.0), (6.8, 5.0), 13.5),
+    Variant("8 ms, RK4, 26 points", 8e-3, "rk4", 26, (2.4, 0.45), (11.4, 6.5), 14.6),
     Variant("2 ms, Euler, 4k points", 2e-3, "euler", MANY, (6.7, 6.2), (42.3, 39.0), 0.9, (2.5, 12.0)),
     Variant("2 ms, Euler, 26 points", 2e-3, "euler", 26, (11.2, 10.6), (46.2, 44.0), 0.8, (4.0, 18.0)),
 )
