@@ -139,7 +139,7 @@ def _warn_of_bad_clouds(
 ) -> None:
     """Tell which clouds are bad at the largest temperature (P,) of their pairs; m^2.
 
-    This takes a tenth of the time that making a cloud does.
+    This takes less time than making a cloud does.
     """
     hottest = np.zeros(len(colliders))
     np.maximum.at(hottest, pairs, epsilon1[:, None])
