@@ -69,6 +69,8 @@ def apart_and_area(model, scratch, pair, first, last):
     wanted = model.pair_moments[pair]
     if model.pair_flat[pair] == 0.0 or wanted == NO_FACES:
         return (1.0 if wanted == ALL_FACES else 0.0), 0.0
+    if first == last:
+        return 0.0, 0.0
     if wanted == ALL_FACES:
         area = 0.0
         for f in range(first, last):
@@ -208,8 +210,7 @@ def set_points(faces, f, is_rigid, apart, area, points):
     One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the
     pressure falls along it to nothing, and parts of it would press and let go. As a face turns to lean, the three move
     together, so that no moment jumps. One point is that, too, of a face in the margin, and of one with pressure of both
-    signs: where part of it begins to press within the step, the rest may never. So is that of a face of which a third
-    body has cut something: its polygon is not what presses.
+    signs: where part of it begins to press within the step, the rest may never.
 
     Args:
         faces: ``FaceBuffer``.
