@@ -27,6 +27,9 @@ from hydro_sim_core.held_interrupts import held_interrupts
 #: Point-plane pairs evaluated at once. A pair takes about ten numbers, so a block takes some tens of megabytes.
 _PAIRS_A_BLOCK = 1 << 19
 _MAX_SPLITS = 12
+#: Root of the temperature of planes that is taken if none is given, in spacings. The plane beyond a sharp edge presses
+#: sideways on what lies on this one, the more the hotter: at a half a box slides off a box, at an eighth it stays.
+SMOOTHED = 0.125
 #: Fewer planes enclose no solid.
 FEWEST_POINTS = 4
 

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from hydro_sim_core.contact.soft_distance.checks import check_parameter
-from hydro_sim_core.contact.soft_distance.cloud import OrientedCloud, blocks
+from hydro_sim_core.contact.soft_distance.cloud import SMOOTHED, OrientedCloud, blocks
 from hydro_sim_core.contact.soft_distance.distance import soft_distance
 from hydro_sim_core.contact.soft_distance.sharp_edges import SHARP_EDGE
 from hydro_sim_core.errors import InputError
@@ -87,7 +87,7 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
     total, spacing = float(areas.sum()), float(np.sqrt(areas.mean()))
     nearest = _distances_to_nearest(points, normals)
     middle = points.mean(axis=0)
-    hot, cold = (spacing**2, (0.125 * spacing) ** 2) if epsilon1 is None else (epsilon1, epsilon1)
+    hot, cold = (spacing**2, (SMOOTHED * spacing) ** 2) if epsilon1 is None else (epsilon1, epsilon1)
     check_parameter(hot, "cloud_quality", "epsilon1")
     beside = max(math.sqrt(hot), 0.5 * spacing) * normals
     outside, inside = (soft_distance(cloud, points + sign * beside, hot) for sign in (1.0, -1.0))
@@ -98,7 +98,7 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
         float(np.linalg.norm((areas[:, None] * normals).sum(axis=0)) / total),
         float((areas * ((points - middle) * normals).sum(axis=1)).sum() / 3.0),
         float(((outside <= 0.0) | (inside >= 0.0)).mean()),
-        _bulge(cloud, cold),
+        _bulge(cloud, spacing, cold),
         float((_windings(points, normals, areas) < -0.25).mean()),
     )
 
@@ -114,9 +114,9 @@ def _distances_to_nearest(points: Floats, normals: Floats) -> Floats:
     return nearest[is_one] if is_one.any() else distances[:, 1]
 
 
-def _bulge(cloud: OrientedCloud, epsilon1: float) -> float:
+def _bulge(cloud: OrientedCloud, spacing: float, epsilon1: float) -> float:
     """The farthest that the soft distance is negative outside of places around points, in spacings."""
-    spacing, count = math.sqrt(float(cloud.areas.mean())), len(cloud.points)
+    count = len(cloud.points)
     rows = np.unique(np.linspace(0, count - 1, min(count, _MOST_PROBED)).round().astype(np.int64))
     places, normals = _around(cloud, rows, spacing)
     reached = 0.0

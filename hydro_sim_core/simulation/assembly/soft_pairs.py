@@ -15,6 +15,7 @@ from hydro_sim_core.contact.soft_distance import (
     cloud_of_geometry,
     cloud_quality,
 )
+from hydro_sim_core.contact.soft_distance.cloud import SMOOTHED
 from hydro_sim_core.contact.soft_distance.pressing import NUM_PARAMETERS
 from hydro_sim_core.contact.soft_distance.weighing import balls_of_blocks, block_count, order_in_blocks
 from hydro_sim_core.description.scene_soft import SoftPairSettings, SoftSettings
@@ -29,9 +30,6 @@ logger = logging.getLogger(__name__)
 
 #: Geometries that a warning names.
 _MOST_NAMED = 3
-#: Root of the temperature of planes, in spacings. The plane beyond a sharp edge presses sideways on what lies on this
-#: one, the more the hotter: at a half a box slides off a box, at an eighth it stays.
-_SMOOTHED = 0.125
 #: Column of ``epsilon1`` in the parameters of a pair.
 _EPSILON1 = [field.name for field in fields(SoftContactModel)].index("epsilon1")
 
@@ -71,7 +69,7 @@ def soft_pairs(
             float(friction[row]),
             settings.dissipation_velocity,
             settings.stiction_velocity,
-            settings.epsilon1 or (_SMOOTHED * spacing) ** 2,
+            settings.epsilon1 or (SMOOTHED * spacing) ** 2,
             settings.epsilon2,
             settings.epsilon3,
             settings.damping_blend,

@@ -21,6 +21,7 @@ from hydro_sim_core.contact.soft_distance import (
     cloud_of_geometry,
     contact_wrench,
 )
+from hydro_sim_core.contact.soft_distance.cloud import SMOOTHED
 from hydro_sim_core.contact.soft_distance.kernels import make_pair_memory, pair_wrench
 from hydro_sim_core.contact.soft_distance.weighing import balls_of_blocks, order_in_blocks
 from hydro_sim_core.experiments.planar_push.bodies import soft_pushing
@@ -72,8 +73,8 @@ def time_kernels(counts):
         rows = [np.hstack([cloud.points, cloud.normals])[order_in_blocks(cloud.points)] for cloud in clouds]
         planes = [np.ascontiguousarray(some.T) for some in rows]
         balls = [balls_of_blocks(some, count) for some in planes]
-        # As a World has it: the square of an eighth of the larger spacing.
-        epsilon1 = 0.125**2 * max(float(cloud.areas.mean()) for cloud in clouds)
+        # As a World has it.
+        epsilon1 = SMOOTHED**2 * max(float(cloud.areas.mean()) for cloud in clouds)
         model = np.array(astuple(SoftContactModel(5e3, 0.5, 0.3, 1e-2, epsilon1, 1e-3, 1e-3)))
         memory, pose_of_a = Handle(make_pair_memory(count)), (X_BA[:3, :3].copy(), X_BA[:3, 3].copy())
         for name, jacobian in (("wrench", np.zeros((0, 0))), ("with derivatives", np.zeros((6, 12)))):
