@@ -146,8 +146,7 @@ def build_model(
     points, rows = point_pairs(
         colliders, laws, _names(assembly, environment), len(pairs), _led(assembly), pose_of
     )
-    skinned = np.concatenate([skinned, np.zeros_like(rows, dtype=bool)])
-    pairs = np.concatenate([pairs, rows])
+    pairs, skinned = (np.concatenate(both) for both in ((pairs, rows), (skinned, np.zeros_like(rows, bool))))
     compensated, splits_faces = set(compensated_joints), contact.representation == "triangle"
     model = _model(colliders, pairs, skinned, points, assembly, damping, splits_faces, options, compensated)
     return BuiltModel(
