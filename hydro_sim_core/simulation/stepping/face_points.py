@@ -225,10 +225,10 @@ def set_points(faces, f, is_rigid, apart, area, points):
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     if not is_rigid and faces.data[PRESSURE, f] <= 0.0:
         return 1
-    apart *= _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
-    if apart == 0.0:
-        return 1
     ahead, aside = points_of(faces, f)
+    held = _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
+    if held < 1.0:
+        ahead, aside = _beside_fall(faces.data, f, ahead, held), _beside_fall(faces.data, f, aside, held)
     moment, whole = faces.data[AREA, f] * (0.5 * dot(ahead, ahead) + dot(aside, aside) / 1.5), area * area
     if not moment > (0.0 if is_rigid else TINY * whole):
         return 1
@@ -368,6 +368,17 @@ def _apart(data, f, cosines):
     if abs(across) >= whole * steepness:
         return 1.0
     return max(0.0, (abs(across) / steepness - none) / (whole - none))
+
+
+@kernel(inline=True)
+def _beside_fall(data, f, x, held):
+    """A vector along face ``f`` of which a share ``held`` is left along the way on which its pressure falls."""
+    n = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
+    g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    rise = dot(n, g)
+    t = g[0] - rise * n[0], g[1] - rise * n[1], g[2] - rise * n[2]
+    less = (1.0 - held) * dot(t, x) / dot(t, t)
+    return x[0] - less * t[0], x[1] - less * t[1], x[2] - less * t[2]
 
 
 @kernel
