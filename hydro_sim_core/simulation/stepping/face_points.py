@@ -38,8 +38,8 @@ NO_FACES, THOSE_OF_COARSE_PATCHES, ALL_FACES = range(3)
 #: Shares of a patch's second moment within its faces, in the direction in which it is largest, between which the points
 #: move apart: what lies below is an error that is left.
 FINE, COARSE = 0.05, 0.07
-#: Second moments of a face between which its points move apart, as shares of the square of the patch's area: less is
-#: nothing beside the moments of all.
+#: Second moments of a face between which its points move apart, as shares of the square of the patch's area, or of that of
+#: a square with its least second moment: less is nothing beside the moments of all.
 TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
@@ -62,7 +62,8 @@ def apart_and_area(model, scratch, pair, first, last):
         last: The one behind the last.
 
     Returns:
-        The share, from 0 to 1, and the area of what presses, m^2.
+        The share, from 0 to 1, and the area of what presses, m^2; of a patch that is narrow in some direction no more
+        than that of a square with its least second moment.
 
     Reads model: pair_flat, pair_moments; scratch.faces: data.
     """
@@ -79,8 +80,8 @@ def apart_and_area(model, scratch, pair, first, last):
     area, at_most = _bound_on_share(scratch.faces, first, last)
     if at_most <= FINE:
         return 0.0, area
-    share = _share_within(scratch.faces, first, last, area)
-    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), area
+    share, least = _share_within(scratch.faces, first, last, area)
+    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), min(area, math.sqrt(12.0 * least))
 
 
 @kernel
@@ -155,6 +156,9 @@ def _share_within(faces, first, last, area):
         last: The one behind the last.
         area: Of what presses, m^2.
 
+    Returns:
+        The share, and the second moment in the direction in which that is least, m^4.
+
     Reads faces: data.
     """
     data, x, n = faces.data, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -164,7 +168,7 @@ def _share_within(faces, first, last, area):
         n = _added(n, own, data, NORMAL, f)
     size = math.sqrt(dot(n, n))
     if not size > 0.0:
-        return 0.0
+        return 0.0, 0.0
     u, v = axes_across((n[0] / size, n[1] / size, n[2] / size))
     uu = uv = vv = all_uu = all_uv = all_vv = 0.0
     for f in range(first, last):
@@ -183,8 +187,11 @@ def _share_within(faces, first, last, area):
     # The larger root of det(within - share * all) = 0.
     whole, mixed = all_uu * all_vv - all_uv * all_uv, uu * all_vv + vv * all_uu - 2.0 * uv * all_uv
     if not whole > 0.0:
-        return 1.0
-    return (mixed + math.sqrt(max(mixed * mixed - 4.0 * whole * (uu * vv - uv * uv), 0.0))) / (2.0 * whole)
+        return 1.0, 0.0
+    root = math.sqrt(max(mixed * mixed - 4.0 * whole * (uu * vv - uv * uv), 0.0))
+    most = 0.5 * (all_uu + all_vv + math.sqrt((all_uu - all_vv) * (all_uu - all_vv) + 4.0 * all_uv * all_uv))
+    # The product of both is known more precisely than their difference.
+    return (mixed + root) / (2.0 * whole), whole / most
 
 
 @kernel(inline=True)
