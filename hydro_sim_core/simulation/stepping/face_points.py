@@ -36,7 +36,7 @@ UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Which faces of a pair press with all moments.
 NO_FACES, THOSE_OF_COARSE_PATCHES, ALL_FACES = range(3)
 #: Shares of a patch's second moment within its faces, in the direction in which it is largest, between which the points
-#: move apart: what lies below is an error that is left.
+#: move apart. What lies below is left out of what resists a turn within a step, and no moment at its beginning.
 FINE, COARSE = 0.05, 0.07
 #: Second moments of a face between which its points move apart, as shares of the square of the patch's area, or of that of
 #: a square with its least second moment: less is nothing beside the moments of all.
@@ -247,6 +247,40 @@ def set_points(faces, f, is_rigid, apart, area, points):
         points[1, axis] = q - 0.5 * p
         points[2, axis] = -q - 0.5 * p
     return POINTS if _have_one_sign(faces.data, f, points) else 1
+
+
+@kernel
+def way_to_pressure(faces, f, num, points):
+    """Way (3) from the centroid of face ``f`` to where its force has the moment that its points lack, m.
+
+    Of one point that is the way to the centre of pressure. So the moment of a step's beginning is exact in fine patches,
+    too; what these leave out is how it changes as the bodies turn in the step.
+
+    Args:
+        faces: ``FaceBuffer``.
+        f: Face; one without pressure has none.
+        num: Number of its points.
+        points: (POINTS, 3) points relative to the centroid, m.
+
+    Reads faces: data.
+    """
+    data, pressure = faces.data, faces.data[PRESSURE, f]
+    if not pressure > 0.0:
+        return 0.0, 0.0, 0.0
+    p, q = points_of(faces, f)
+    g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    of_p, of_q = dot(g, p), dot(g, q)
+    # Pressures at three points with all moments. Where one has none, part of the face presses with less than nothing.
+    first = max(pressure + of_p, 0.0)
+    second, third = max(pressure + of_q - 0.5 * of_p, 0.0), max(pressure - of_q - 0.5 * of_p, 0.0)
+    whole = first + second + third
+    a, b = (first - 0.5 * (second + third)) / whole, (second - third) / whole
+    x, y, z = a * p[0] + b * q[0], a * p[1] + b * q[1], a * p[2] + b * q[2]
+    if num > 1:
+        for j in range(num):
+            share = dot(g, points[j]) / (num * pressure)
+            x, y, z = x - share * points[j, 0], y - share * points[j, 1], z - share * points[j, 2]
+    return x, y, z
 
 
 @kernel
