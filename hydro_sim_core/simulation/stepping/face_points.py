@@ -249,7 +249,7 @@ def set_points(faces, f, is_rigid, apart, area, points):
     return POINTS if _have_one_sign(faces.data, f, points) else 1
 
 
-@kernel
+@kernel(inline=True)
 def way_to_pressure(faces, f, num, points):
     """Way (3) from the centroid of face ``f`` to where its force has the moment that its points lack, m.
 
@@ -267,20 +267,39 @@ def way_to_pressure(faces, f, num, points):
     data, pressure = faces.data, faces.data[PRESSURE, f]
     if not pressure > 0.0:
         return 0.0, 0.0, 0.0
-    p, q = points_of(faces, f)
     g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-    of_p, of_q = dot(g, p), dot(g, q)
-    # Pressures at three points with all moments. Where one has none, part of the face presses with less than nothing.
-    first = max(pressure + of_p, 0.0)
-    second, third = max(pressure + of_q - 0.5 * of_p, 0.0), max(pressure - of_q - 0.5 * of_p, 0.0)
-    whole = first + second + third
-    a, b = (first - 0.5 * (second + third)) / whole, (second - third) / whole
-    x, y, z = a * p[0] + b * q[0], a * p[1] + b * q[1], a * p[2] + b * q[2]
+    if data[AHEAD, f] < math.inf:
+        e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
+        p, p_h, q, q_h = data[AHEAD, f], data[AHEAD + 1, f], data[ASIDE, f], data[ASIDE + 1, f]
+        g_e, g_h = dot(g, e), dot(g, h)
+        a, b = _shares_of_pressure(pressure, g_e * p + g_h * p_h, g_e * q + g_h * q_h)
+        u, v = a * p + b * q, a * p_h + b * q_h
+        x, y, z = u * e[0] + v * h[0], u * e[1] + v * h[1], u * e[2] + v * h[2]
+    else:
+        ahead, aside = _points_of_polygon(faces, f)
+        a, b = _shares_of_pressure(pressure, dot(g, ahead), dot(g, aside))
+        x, y, z = (
+            a * ahead[0] + b * aside[0],
+            a * ahead[1] + b * aside[1],
+            a * ahead[2] + b * aside[2],
+        )
     if num > 1:
         for j in range(num):
             share = dot(g, points[j]) / (num * pressure)
             x, y, z = x - share * points[j, 0], y - share * points[j, 1], z - share * points[j, 2]
     return x, y, z
+
+
+@kernel(inline=True)
+def _shares_of_pressure(pressure, of_p, of_q):
+    """Components along p and q of the mean of three points with all moments, by the pressures that they have.
+
+    Where one has none, part of the face presses with less than nothing.
+    """
+    first = max(pressure + of_p, 0.0)
+    second, third = max(pressure + of_q - 0.5 * of_p, 0.0), max(pressure - of_q - 0.5 * of_p, 0.0)
+    share = 1.0 / (first + second + third)
+    return share * (first - 0.5 * (second + third)), share * (second - third)
 
 
 @kernel
