@@ -1,4 +1,4 @@
-"""A step begins with the moment of the pressure in patches of many faces, too, so that balls gain nothing as they roll."""
+"""A step begins with the moment of the pressure in patches of many faces, too: balls gain nothing as they roll."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def test_a_ball_that_rolls_from_facet_to_facet_gains_no_energy(time_step):
 
 
 def test_a_blade_stands_on_its_back(tmp_path):
-    """A row of 1200 cells: each held less than a millionth of the square of the area, but all there is across the row."""
+    """A row of 1200 cells: each is nothing beside the square of the area, but holds all there is across the row."""
     cells, length = 1200, 0.4
     width, height = length / cells, 0.02
     mesh, off = bar(cells, length, width, height), 0.02 * width

@@ -1,4 +1,4 @@
-"""Rigid bodies that stand or slide on their edges lie still, and do not rattle: edges resist a turn along themselves."""
+"""Rigid bodies that stand or slide on their edges do not rattle: edges resist a turn along themselves."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ NO_FACES, THOSE_OF_COARSE_PATCHES, ALL_FACES = range(3)
 #: Shares of a patch's second moment within its faces, in the direction in which it is largest, between which the points
 #: move apart. What lies below is left out of what resists a turn within a step, and no moment at its beginning.
 FINE, COARSE = 0.05, 0.07
-#: Second moments of a face between which its points move apart, as shares of the square of the patch's area, or of that of
-#: a square with its least second moment: less is nothing beside the moments of all.
+#: Second moments of a face between which its points move apart, as shares of the square of the patch's area, or of that
+#: of a square with its least second moment: less is nothing beside the moments of all.
 TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
@@ -253,8 +253,8 @@ def set_points(faces, f, is_rigid, apart, area, points):
 def way_to_pressure(faces, f, num, points):
     """Way (3) from the centroid of face ``f`` to where its force has the moment that its points lack, m.
 
-    Of one point that is the way to the centre of pressure. So the moment of a step's beginning is exact in fine patches,
-    too; what these leave out is how it changes as the bodies turn in the step.
+    Of one point that is the way to the centre of pressure. So the moment of a step's beginning is exact in fine
+    patches, too; what these leave out is how it changes as the bodies turn in the step.
 
     Args:
         faces: ``FaceBuffer``.

@@ -160,8 +160,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
 
     ``ways`` is what ``choose_directions`` tells.
 
-    Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist; model.options:
-    stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR, pair;
+    Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
+    model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR, pair;
     scratch.problem: delassus, first_block, v0.
     Writes scratch: face_points, push_along, twist; scratch.patches: faded_force; scratch.problem: blocks.
     """
@@ -189,7 +189,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
         share, way = rising * area / num, (0.0, 0.0, 0.0)
-        if has_moments and (num == 1 or apart < 1.0):
+        if has_moments and apart < 1.0:
             way = way_to_pressure(scratch.faces, f, num, points)
         for j in range(num):
             x = points[j]
