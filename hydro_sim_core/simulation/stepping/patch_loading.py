@@ -161,8 +161,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     ``ways`` is what ``choose_directions`` tells.
 
     Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
-    model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR, pair;
-    scratch.problem: delassus, first_block, v0.
+    model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR,
+    pair; scratch.problem: delassus, first_block, v0.
     Writes scratch: face_points, push_along, twist; scratch.patches: faded_force; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
