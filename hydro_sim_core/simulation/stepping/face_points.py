@@ -3,7 +3,8 @@
 
 A face that acts at its centroid has the force of its linear pressure, but not the moment, and lets a body turn within
 it without resistance. Three points that share its area have both, exactly: their second moments are those of the
-polygon. They lie inside of it, so that what presses all over a face presses at each of them.
+polygon. They lie inside of it, so that what presses all over a face presses at each of them. Elsewhere a face acts at
+its centre of pressure.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from hydro_sim_core.contact.pressure_field.faces import (
 
 #: Number of points of a face.
 POINTS = 3
-#: Cosines of the angle between normal and gradient between which the points of a face move from its centroid to where
-#: they have the moments of its area: of two rigid bodies, and of others. What is below leans.
+#: Cosines of the angle between normal and gradient between which the points of a face move apart along the way on which
+#: its pressure falls: of two rigid bodies, and of others. What is below leans.
 ACROSS = (0.8, 0.9)
 UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Which faces of a pair press with all moments.
