@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -67,19 +68,24 @@ class DrakeWorld:
         plant.Finalize()
         self._simulator = Simulator(builder.Build())
         self._context = plant.GetMyMutableContextFromRoot(self._simulator.get_mutable_context())
-        plant.SetPositions(self._context, start)
+        for body, position in start.items():
+            plant.SetFreeBodyPose(self._context, plant.GetBodyByName(body), _at(position))
         if name == "grasp":
+            at = scenes.RADIUS - scenes.exact_depth("grasp")
+            for finger, side in scenes.SIDES.items():
+                plant.GetJointByName(f"{finger}_joint").set_translation(self._context, side * at)
             effort = np.array([1.0, -1.0]) * scenes.GRIP
             plant.get_actuation_input_port().FixValue(self._context, effort)
         self._simulator.Initialize()
+        self._steps = 0
 
-    def _add_flat(self, hint: float) -> np.ndarray:
+    def _add_flat(self, hint: float) -> dict[str, Any]:
         plant, depth = self._plant, scenes.exact_depth(self._name)
         half, weight = scenes.SLAB, scenes.LOADS[self._name]
         size = 0.5 * scenes.CUBE if self._name == "punch" else scenes.BALL
         body = plant.AddRigidBody("body", _inertia(weight / scenes.GRAVITY, 0.4 * size**2))
         slab = Box(*(2.0 * side for side in half))
-        below = RigidTransform([0.0, 0.0, -half[2]])
+        below = _at([0.0, 0.0, -half[2]])
         if self._name == "punch":
             soft = _compliant(ANY_HINT, scenes.SLAB_STIFFNESS * half[2])
             plant.RegisterCollisionGeometry(plant.world_body(), below, slab, "flat", soft)
@@ -89,35 +95,31 @@ class DrakeWorld:
             plant.RegisterCollisionGeometry(plant.world_body(), below, slab, "flat", _rigid(ANY_HINT))
             soft = _compliant(hint, scenes.BALL_STIFFNESS * scenes.BALL)
             plant.RegisterCollisionGeometry(body, RigidTransform(), Sphere(size), "ball", soft)
-        return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, size - depth])
+        return {"body": [0.0, 0.0, size - depth]}
 
-    def _add_grasp(self, hint: float) -> np.ndarray:
+    def _add_grasp(self, hint: float) -> dict[str, Any]:
         plant = self._plant
         across = (3.0 * scenes.RADIUS**2 + scenes.LENGTH**2) / 12.0
         unit = UnitInertia(across, across, 0.5 * scenes.RADIUS**2)
-        held = plant.AddRigidBody("held", SpatialInertia(scenes.MASS, np.zeros(3), unit))
+        held = plant.AddRigidBody("held", SpatialInertia(scenes.MASS, _vector([0.0, 0.0, 0.0]), unit))
         shape = Cylinder(scenes.RADIUS, scenes.LENGTH)
         plant.RegisterCollisionGeometry(held, RigidTransform(), shape, "cylinder", _rigid(hint))
         soft = _compliant(ANY_HINT, scenes.PAD_STIFFNESS * scenes.PAD[1])
         box = Box(*(2.0 * half for half in scenes.PAD))
         for name, side in scenes.SIDES.items():
             pad: RigidBody = plant.AddRigidBody(name, _inertia(scenes.PAD_MASS, 1e-4 / scenes.PAD_MASS))
-            at = RigidTransform([0.0, side * scenes.PAD[1], 0.0])
+            at = _at([0.0, side * scenes.PAD[1], 0.0])
             plant.RegisterCollisionGeometry(pad, at, box, name, soft)
             joint = PrismaticJoint(
-                f"{name}_joint", plant.world_frame(), pad.body_frame(), np.array([0.0, 1.0, 0.0])
+                f"{name}_joint", plant.world_frame(), pad.body_frame(), _vector([0.0, 1.0, 0.0])
             )
             plant.AddJointActuator(f"{name}_motor", plant.AddJoint(joint))
-        at_rest = scenes.RADIUS - scenes.exact_depth("grasp")
-        joints = {f"{name}_joint": side * at_rest for name, side in scenes.SIDES.items()}
-        self._joints = joints
-        return np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, *joints.values()])
+        return {"held": [0.0, 0.0, 0.0]}
 
     def step(self, number: int) -> None:
         """Take steps."""
-        context = self._simulator.get_context()
-        self._simulator.AdvanceTo(context.get_time() + (number - 0.5) * scenes.TIME_STEP)
-        self._simulator.AdvanceTo(scenes.TIME_STEP * round(context.get_time() / scenes.TIME_STEP + 0.5))
+        self._steps += number
+        self._simulator.AdvanceTo(self._steps * scenes.TIME_STEP)
 
     def wait(self) -> None:
         """Nothing to wait for."""
@@ -135,7 +137,9 @@ class DrakeWorld:
         """Depth of the contact, m; of the grasp, the mean of both."""
         plant, context = self._plant, self._context
         if self._name == "grasp":
-            left, right = (plant.GetJointByName(name).get_translation(context) for name in self._joints)
+            left, right = (
+                plant.GetJointByName(f"{finger}_joint").get_translation(context) for finger in scenes.SIDES
+            )
             return float(scenes.RADIUS - 0.5 * (right - left))
         size = 0.5 * scenes.CUBE if self._name == "punch" else scenes.BALL
         pose = plant.EvalBodyPoseInWorld(context, plant.GetBodyByName("body"))
@@ -147,8 +151,17 @@ class DrakeWorld:
         return float(abs(pose.translation()[2]))
 
 
+def _vector(values: Any) -> Any:
+    """(3,) array; the stubs of pydrake know no type of NumPy for it."""
+    return np.array(values)
+
+
+def _at(place: Any) -> RigidTransform:
+    return RigidTransform(_vector(place))
+
+
 def _inertia(mass: float, of_one: float) -> SpatialInertia:
-    return SpatialInertia(mass, np.zeros(3), UnitInertia(of_one, of_one, of_one))
+    return SpatialInertia(mass, _vector([0.0, 0.0, 0.0]), UnitInertia(of_one, of_one, of_one))
 
 
 def _rigid(hint: float) -> ProximityProperties:
@@ -174,29 +187,28 @@ def force_errors(backend: str) -> Iterator[Callable[[], dict[str, Any]]]:
     """Measurements of the error of the force."""
     cases = [("punch", ANY_HINT), *(("ball", hint) for hint in BALL_HINTS)]
     for name, hint in [*cases, *(("grasp", hint) for hint in CYLINDER_HINTS)]:
-        yield lambda name=name, hint=hint: _force_error(name, hint)
+        yield partial(_force_error, name, hint)
 
 
 def _force_error(name: str, hint: float) -> dict[str, Any]:
     world, load = DrakeWorld(name, hint), scenes.LOADS[name]
-    start, faces = world.contacts()
     world.step(SETTLE)
     depth = world.depth()
+    force, faces = world.contacts()
     return {
         "scene": name,
         "hint": hint,
-        "error": start / load - 1.0,
         "faces": faces,
         "depth_at_rest": depth,
         "error_at_rest": scenes.error_at_rest(name, depth),
-        "unrest": world.contacts()[0] / load - 1.0,
+        "unrest": force / load - 1.0,
     }
 
 
 def rates(backend: str, worlds: list[int], seconds: float) -> Iterator[Callable[[], dict[str, Any]]]:
     """Measurements of the rate of the grasp, of one world on one core whatever ``worlds`` says."""
     for hint in CYLINDER_HINTS:
-        yield lambda hint=hint: _rate(hint, seconds)
+        yield partial(_rate, hint, seconds)
 
 
 def _rate(hint: float, seconds: float) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """The grasp of ``peer_scenes`` in MuJoCo Warp: contact at points between the same box and cylinder shapes.
 
-Its contact has no modulus, so that no exact force or depth is known; its solver takes the settings of the other engines'
-grasp: Newton's method, elliptic cones, implicitfast, and a ratio of impedances that holds what is gripped.
+Its contact has no modulus, so that no exact force or depth is known; its solver takes the settings of the others:
+Newton's method, elliptic cones, implicitfast, and a ratio of impedances that holds what is gripped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -122,4 +123,4 @@ def rates(device: str, worlds: list[int], seconds: float) -> Iterator[Callable[[
         return row | {"sunk": float(np.max(np.abs(scene.height())))}
 
     for n in worlds:
-        yield lambda n=n: measured(n)
+        yield partial(measured, n)

@@ -1,15 +1,16 @@
 """The scenes of ``peer_scenes`` in Newton, with its hydroelastic contact on voxels of signed distances.
 
-Newton knows no rigid body in this contact: both are compliant, with twice the stiffness, as in its examples all have the
-same. A ratio of 1000 left the forces of grasp and ball within 2 per cent of these, but made those of the cube's edges up
-to 30 times too large. Settings are those of its example ``robot_panda_hydro``: MuJoCo Warp's Newton solver on reduced contacts, elliptic
-cones, 15 iterations, explicit broad phase. Its example finds contacts in every second step; both are measured.
+Newton knows no rigid body in this contact: both are compliant, with twice the stiffness, as all are alike in its
+examples. A ratio of 1000 left the forces of grasp and ball within 2 per cent of these, but made those of the cube up to
+30 times too large. Settings are those of its example ``robot_panda_hydro``: MuJoCo Warp's Newton solver on reduced
+contacts, elliptic cones, 15 iterations, explicit broad phase. That finds contacts in every second step; both are measured.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import newton
@@ -65,7 +66,9 @@ class NewtonScene:
         builder.replicate(world, n)
         with wp.ScopedDevice(device):
             self.model = builder.finalize(device=device)
-            config = HydroelasticSDF.Config(buffer_fraction=buffers, buffer_mult_broad=math.ceil(1.0 / buffers))
+            config = HydroelasticSDF.Config(
+                buffer_fraction=buffers, buffer_mult_broad=math.ceil(1.0 / buffers)
+            )
             self.pipeline = newton.CollisionPipeline(
                 self.model,
                 reduce_contacts=True,
@@ -119,9 +122,7 @@ class NewtonScene:
             self._states[0].clear_forces()
             if i % self._every == 0:
                 self.pipeline.collide(self._states[0], self.contacts)
-            self.solver.step(
-                self._states[0], self._states[1], self.control, self.contacts, scenes.TIME_STEP
-            )
+            self.solver.step(self._states[0], self._states[1], self.control, self.contacts, scenes.TIME_STEP)
             self._states.reverse()
 
     def step(self, number: int) -> None:
@@ -282,7 +283,7 @@ def force_errors(device: str) -> Iterator[Callable[[], dict[str, Any]]]:
     """Measurements of the error of the force, one for every scene and resolution."""
     for name in scenes.LOADS:
         for resolution in (FINE, *RESOLUTIONS):
-            yield lambda name=name, resolution=resolution: _force_error(name, resolution, device)
+            yield partial(_force_error, name, resolution, device)
 
 
 def _force_error(name: str, resolution: int, device: str) -> dict[str, Any]:
@@ -308,7 +309,7 @@ def rates(device: str, worlds: list[int], seconds: float) -> Iterator[Callable[[
 
     def measured(resolution: int, n: int, every: int) -> dict[str, Any]:
         wanted = fills.get(resolution)
-        buffers = 1.0 if wanted is None else min(1.0, 2.0 * wanted)
+        buffers = 1.0 if wanted is None else min(1.0, 1.5 * wanted)
         scene = NewtonScene("grasp", n, resolution, device, collide_every=every, buffers=buffers)
         row = {"resolution": resolution, "worlds": n, "collide_every": every, "buffers": buffers}
         row |= timed(scene, seconds)
@@ -319,5 +320,4 @@ def rates(device: str, worlds: list[int], seconds: float) -> Iterator[Callable[[
     for resolution in RESOLUTIONS:
         for n in worlds:
             for every in (1, 2):
-                yield lambda resolution=resolution, n=n, every=every: measured(resolution, n, every)
-
+                yield partial(measured, resolution, n, every)

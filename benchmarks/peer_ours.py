@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
@@ -53,7 +54,7 @@ def force_errors(backend: str) -> Iterator[Callable[[], dict[str, Any]]]:
     cases += [("ball", hint, scenes.our_ball(hint)) for hint in BALL_HINTS]
     cases += [("grasp", hint, scenes.our_grasp(hint)) for hint in CYLINDER_HINTS]
     for name, hint, scene in cases:
-        yield lambda name=name, hint=hint, scene=scene: _force_error(name, hint, scene)
+        yield partial(_force_error, name, hint, scene)
 
 
 def _force_error(name: str, hint: float | None, scene: LoadedScene) -> dict[str, Any]:
@@ -76,7 +77,9 @@ def _force_error(name: str, hint: float | None, scene: LoadedScene) -> dict[str,
 def pressing(name: str, world: World) -> float:
     """Pressure times area along the load, N: of the grasp, the mean of both pads."""
     axis = 1 if name == "grasp" else 2
-    forces = [abs(float((patch.pressures * patch.areas) @ patch.normals[:, axis])) for patch in world.contacts]
+    forces = [
+        abs(float((patch.pressures * patch.areas) @ patch.normals[:, axis])) for patch in world.contacts
+    ]
     return sum(forces) / len(forces)
 
 
@@ -128,18 +131,18 @@ def _start(world: World, name: str) -> float:
 def rates(backend: str, worlds: list[int], seconds: float) -> Iterator[Callable[[], dict[str, Any]]]:
     """Measurements of the rate of the grasps."""
     cases: list[tuple[str, float | None, Callable[[], LoadedScene]]] = [
-        ("grasp", hint, lambda hint=hint: scenes.our_grasp(hint)) for hint in CYLINDER_HINTS
+        ("grasp", hint, partial(scenes.our_grasp, hint)) for hint in CYLINDER_HINTS
     ]
-    cases.insert(1, (ARM, None, lambda: grasp_scene(200)))
+    cases.insert(1, (ARM, None, partial(grasp_scene, 200)))
     for name, hint, scene in cases:
         for n in worlds:
-            yield lambda name=name, hint=hint, scene=scene, n=n: _rate(name, hint, scene(), n, backend, seconds)
+            yield partial(_rate, name, hint, scene, n, backend, seconds)
 
 
 def _rate(
-    name: str, hint: float | None, scene: LoadedScene, n: int, backend: str, seconds: float
+    name: str, hint: float | None, scene: Callable[[], LoadedScene], n: int, backend: str, seconds: float
 ) -> dict[str, Any]:
-    batch = Batch(scene, n, backend)
+    batch = Batch(scene(), n, backend)
     return {"scene": name, "hint": hint, "worlds": n} | timed(batch, seconds) | batch.counts()
 
 
@@ -166,7 +169,7 @@ class OneWorld:
 def one_core(seconds: float) -> Iterator[Callable[[], dict[str, Any]]]:
     """Steps a second of one world on one core, to compare with Drake's."""
     for hint in CYLINDER_HINTS:
-        yield lambda hint=hint: _one_core(hint, seconds)
+        yield partial(_one_core, hint, seconds)
 
 
 def _one_core(hint: float, seconds: float) -> dict[str, Any]:

@@ -9,13 +9,13 @@ Drake the modulus over the largest depth, in Newton ``kh``. The forces are exact
 * ``grasp``: a rigid cylinder that two compliant pads on prismatic joints hold by friction against gravity. The axis of
   the cylinder is vertical, its ends lie within the pads: F = k times the volume of the cylinder within a pad.
 
-Newton has no rigid body in this contact. There both are compliant and twice as stiff: as stiff together, up to 2 per cent
-for which it has exact forces of its own here.
+Newton has no rigid body in this contact. There both are compliant and twice as stiff, which together are as stiff up to
+2 per cent; the exact forces of that are here too.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -127,7 +127,12 @@ def our_punch() -> LoadedScene:
     scene = SceneBuilder("punch", time_step=TIME_STEP, contact={"margin": 0.0, "friction": FRICTION})
     modulus = SLAB_STIFFNESS * SLAB[2]
     scene.add_static(
-        "flat", "box", size=[2.0 * half for half in SLAB], xyz=(0, 0, -SLAB[2]), compliance="compliant", modulus=modulus
+        "flat",
+        "box",
+        size=[2.0 * half for half in SLAB],
+        xyz=(0, 0, -SLAB[2]),
+        compliance="compliant",
+        modulus=modulus,
     )
     height = 0.5 * CUBE - exact_depth("punch")
     body = scene.add_body("body", CUBE_WEIGHT / GRAVITY, xyz=(0, 0, height))
