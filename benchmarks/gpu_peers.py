@@ -10,7 +10,7 @@ force. What each engine computes:
 * Drake: as hydro-sim, one world on one core, double precision.
 
 ``error`` is that of the force at the depth where the exact one is the load; ``error_at_rest`` that of the depth at
-which the engine came to rest under the load, as a force. World-steps a second are those of three bursts after a warm-up,
+which the engine came to rest under the load, as a force. World-steps a second are of three bursts after a warm-up,
 with the device waited for. ``python benchmarks/gpu_peers.py --peers ours drake --backend cpu`` tries it without a GPU;
 results of peers that are not measured stay in the file.
 """

@@ -3,7 +3,7 @@
 Newton knows no rigid body in this contact: both are compliant, with twice the stiffness, as all are alike in its
 examples. A ratio of 1000 left the forces of grasp and ball within 2 per cent of these, but made those of the cube up to
 30 times too large. Settings are those of its example ``robot_panda_hydro``: MuJoCo Warp's Newton solver on reduced
-contacts, elliptic cones, 15 iterations, explicit broad phase. That finds contacts in every second step; both are measured.
+contacts, elliptic cones, 15 iterations, explicit broad phase. It finds contacts in every second step; both are tried.
 """
 
 from __future__ import annotations
