@@ -38,7 +38,7 @@ WORLDS = (1024, 8192)
 
 
 def main() -> None:
-    """Measure what was asked for, one after another; print every row at once, and write after every part."""
+    """Measure what was asked for, one after another; print and write every row at once."""
     parser = make_parser(__doc__.splitlines()[0], "gpu_peers")
     parser.add_argument(
         "--peers", nargs="+", default=list(PEERS)[:3], choices=PEERS, help="engines to measure"
@@ -61,8 +61,10 @@ def main() -> None:
             continue
         result.pop("failed", None)
         for part in arguments.parts:
-            result[part] = list(_rows(name, part, _measurements(peer, part, arguments)))
-            write(arguments.out, {"peers": found}, quiet=True)
+            result[part] = []
+            for row in _rows(name, part, _measurements(peer, part, arguments)):
+                result[part].append(row)
+                write(arguments.out, {"peers": found}, quiet=True)
         print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
     write(arguments.out, {"peers": found})
 

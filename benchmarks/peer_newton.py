@@ -319,5 +319,5 @@ def rates(device: str, worlds: list[int], seconds: float) -> Iterator[Callable[[
 
     for resolution in RESOLUTIONS:
         for n in worlds:
-            for every in (1, 2):
+            for every in (1, 2) if resolution == RESOLUTIONS[0] else (1,):
                 yield partial(measured, resolution, n, every)
