@@ -7,7 +7,7 @@ force. What each engine computes:
 * Newton: pressure fields as distances on voxels, contact on triangles of marching cubes, reduced to some ten contacts
   a pair, which MuJoCo Warp's solver takes (15 iterations at most), single precision;
 * MuJoCo Warp: contact at some points, without a modulus, single precision;
-* Drake: as hydro-sim, one world on one core, double precision.
+* Drake: as hydro-sim, one world on one core, double precision; beside it hydro-sim on one core.
 
 ``error`` is that of the force at the depth where the exact one is the load; ``error_at_rest`` that of the depth at
 which the engine came to rest under the load, as a force. World-steps a second are of three bursts after a warm-up,
@@ -17,6 +17,7 @@ results of peers that are not measured stay in the file.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import time
@@ -75,14 +76,12 @@ def _kept(path: Any) -> dict[str, Any]:
 
 
 def _measurements(peer: Any, part: str, arguments: Any) -> Iterator[Callable[[], dict[str, Any]]]:
-    """The measurements of a part of a peer; of ours on one core too where Drake is measured beside it."""
+    """The measurements of a part of a peer."""
     backend = "cuda:0" if arguments.backend == "cuda" and peer.__name__ != "peer_ours" else arguments.backend
     if part == "forces":
         yield from peer.force_errors(backend)
         return
     yield from peer.rates(backend, arguments.worlds, arguments.seconds)
-    if peer.__name__ == "peer_ours" and "drake" in arguments.peers:
-        yield from peer.one_core(arguments.seconds)
 
 
 def _rows(
@@ -97,6 +96,7 @@ def _rows(
             row = {"failed": _told(name, part)}
         row["took_s"] = round(time.perf_counter() - began, 1)
         print(name, part, json.dumps(row), flush=True)
+        gc.collect()  # memory of the GPU, for the next
         yield row
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import peer_scenes as scenes
+from peer_ours import one_core
 from peer_timing import timed
 from pydrake.geometry import (
     AddCompliantHydroelasticProperties,
@@ -206,12 +207,19 @@ def _force_error(name: str, hint: float) -> dict[str, Any]:
 
 
 def rates(backend: str, worlds: list[int], seconds: float) -> Iterator[Callable[[], dict[str, Any]]]:
-    """Measurements of the rate of the grasp, of one world on one core whatever ``worlds`` says."""
+    """Measurements of the rate of the grasp, of one world on one core whatever ``worlds`` says; ours beside it."""
     for hint in CYLINDER_HINTS:
         yield partial(_rate, hint, seconds)
+    yield from one_core(seconds)
 
 
 def _rate(hint: float, seconds: float) -> dict[str, Any]:
     world = DrakeWorld("grasp", hint)
-    row: dict[str, Any] = {"scene": "grasp", "hint": hint, "worlds": 1, "cores": 1} | timed(world, seconds)
+    row: dict[str, Any] = {
+        "engine": "Drake",
+        "scene": "grasp",
+        "hint": hint,
+        "worlds": 1,
+        "cores": 1,
+    } | timed(world, seconds)
     return row | {"faces": world.contacts()[1], "sunk": world.sunk()}

@@ -15,7 +15,7 @@ import mujoco_warp
 import numpy as np
 import peer_scenes as scenes
 import warp as wp
-from peer_timing import timed
+from peer_timing import Graph, timed
 
 #: As in ``patch_cost.py``: with MuJoCo's default of 1 what is held slides out within seconds.
 IMPRATIO = 100.0
@@ -75,25 +75,16 @@ class MujocoWarpScene:
             speed = np.zeros((n, model.nv), dtype=np.float32)
             speed[:, :6] = ways.velocity
             self.data.qvel.assign(speed)
-        self._graph: Any = None
+        self.graph = Graph(self._two_steps)
+
+    def _two_steps(self) -> None:
+        for _ in range(2):
+            mujoco_warp.step(self._model, self.data)
 
     def step(self, number: int) -> None:
-        """Take steps, from a CUDA graph of two on a GPU; an even number there."""
+        """Take an even number of steps."""
         with wp.ScopedDevice(self._device):
-            if not wp.get_device(self._device).is_cuda:
-                for _ in range(number):
-                    mujoco_warp.step(self._model, self.data)
-                return
-            if self._graph is None:
-                for _ in range(2):  # compiles
-                    mujoco_warp.step(self._model, self.data)
-                number -= 2
-                with wp.ScopedCapture() as capture:
-                    for _ in range(2):
-                        mujoco_warp.step(self._model, self.data)
-                self._graph = capture.graph
-            for _ in range(number // 2):
-                wp.capture_launch(self._graph)
+            self.graph.step(number, wp)
 
     def wait(self) -> None:
         """Wait for the device."""
@@ -120,7 +111,7 @@ def rates(device: str, worlds: list[int], seconds: float) -> Iterator[Callable[[
     def measured(n: int) -> dict[str, Any]:
         scene = MujocoWarpScene(n, device)
         row = {"worlds": n} | timed(scene, seconds) | scene.counts()
-        return row | {"sunk": float(np.max(np.abs(scene.height())))}
+        return row | {"sunk": float(np.max(np.abs(scene.height()))), "no_graph": scene.graph.failed}
 
     for n in worlds:
         yield partial(measured, n)

@@ -18,7 +18,7 @@ import numpy as np
 import peer_scenes as scenes
 import warp as wp
 from newton.geometry import HydroelasticSDF
-from peer_timing import timed
+from peer_timing import Graph, timed
 
 #: Voxels along the longest side of a shape; that of the example, and coarser and finer ones.
 RESOLUTIONS = (64, 32, 16)
@@ -95,7 +95,7 @@ class NewtonScene:
             self.control = self.model.control()
             self._differ()
             newton.eval_fk(self.model, self.model.joint_q, self.model.joint_qd, self.state)
-        self._graph: Any = None
+        self.graph = Graph(lambda: self._steps(2))
 
     @property
     def state(self) -> Any:
@@ -126,19 +126,9 @@ class NewtonScene:
             self._states.reverse()
 
     def step(self, number: int) -> None:
-        """Take an even number of steps, from a CUDA graph of two on a GPU."""
+        """Take an even number of steps."""
         with wp.ScopedDevice(self.device):
-            if not wp.get_device(self.device).is_cuda:
-                self._steps(number)
-                return
-            if self._graph is None:
-                self._steps(2)  # compiles
-                number -= 2
-                with wp.ScopedCapture() as capture:
-                    self._steps(2)
-                self._graph = capture.graph
-            for _ in range(number // 2):
-                wp.capture_launch(self._graph)
+            self.graph.step(number, wp)
 
     def wait(self) -> None:
         """Wait for the device."""
@@ -166,7 +156,7 @@ class NewtonScene:
     def force(self) -> float:
         """Force (N) along the load that the contacts of the present state ask the solver for, in the first world."""
         contacts = self.contacts
-        num = int(contacts.rigid_contact_count.numpy()[0])
+        num = min(int(contacts.rigid_contact_count.numpy()[0]), contacts.rigid_contact_max)
         fields = ("shape0", "shape1", "point0", "point1", "normal", "stiffness", "margin0", "margin1")
         of = {name: getattr(contacts, f"rigid_contact_{name}").numpy()[:num] for name in fields}
         body, place = self.model.shape_body.numpy(), self.state.body_q.numpy()
@@ -315,7 +305,7 @@ def rates(device: str, worlds: list[int], seconds: float) -> Iterator[Callable[[
         row |= timed(scene, seconds)
         counts = scene.counts()
         fills[resolution] = max(fills.get(resolution, 0.0), counts["fill"] * buffers)
-        return row | counts | {"sunk": float(np.max(np.abs(scene.height())))}
+        return row | counts | {"sunk": float(np.max(np.abs(scene.height()))), "no_graph": scene.graph.failed}
 
     for resolution in RESOLUTIONS:
         for n in worlds:

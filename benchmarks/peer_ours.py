@@ -174,5 +174,11 @@ def one_core(seconds: float) -> Iterator[Callable[[], dict[str, Any]]]:
 
 def _one_core(hint: float, seconds: float) -> dict[str, Any]:
     scene = OneWorld(scenes.our_grasp(hint))
-    row: dict[str, Any] = {"scene": "grasp", "hint": hint, "worlds": 1, "cores": 1} | timed(scene, seconds)
+    row: dict[str, Any] = {
+        "engine": "hydro-sim",
+        "scene": "grasp",
+        "hint": hint,
+        "worlds": 1,
+        "cores": 1,
+    } | timed(scene, seconds)
     return row | {"faces": faces(scene.world), "sunk": float(np.abs(scene.world.frame_pose("held")[2, 3]))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -20,6 +21,42 @@ class Steps(Protocol):
 
     def wait(self) -> None:
         """Wait until they are done."""
+
+
+class Graph:
+    """Two steps as a CUDA graph of Warp, which are launched as often as asked for.
+
+    Args:
+        two_steps: Takes two steps; the present state is then where it was.
+    """
+
+    def __init__(self, two_steps: Callable[[], None]) -> None:
+        self._two_steps = two_steps
+        self._graph: Any = None
+        self.failed: str | None = None
+
+    def step(self, number: int, wp: Any) -> None:
+        """Take an even number of steps; one by one where Warp runs on a processor, or captures no graph."""
+        if self._graph is None and self.failed is None:
+            self._two_steps()  # compiles
+            number -= 2
+            self._capture(wp)
+        for _ in range(number // 2):
+            if self._graph is None:
+                self._two_steps()
+            else:
+                wp.capture_launch(self._graph)
+
+    def _capture(self, wp: Any) -> None:
+        if not wp.get_device().is_cuda:
+            self.failed = "no GPU"
+            return
+        try:
+            with wp.ScopedCapture() as capture:
+                self._two_steps()
+            self._graph = capture.graph
+        except Exception as error:  # the rate without a graph is worth having
+            self.failed = f"{type(error).__name__}: {error}"
 
 
 def timed(scene: Steps, seconds: float, repeats: int = 3) -> dict[str, Any]:
