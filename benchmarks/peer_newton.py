@@ -169,7 +169,7 @@ class NewtonScene:
             distance = float(of["normal"][i] @ (ends[1] - ends[0])) - of["margin0"][i] - of["margin1"][i]
             share = abs(of["normal"][i][1 if self.name == "grasp" else 2])
             total += max(-distance, 0.0) * float(of["stiffness"][i]) * share
-        return total / (2.0 if self.name == "grasp" else 1.0)
+        return float(total) / (2.0 if self.name == "grasp" else 1.0)
 
     def counts(self) -> dict[str, float]:
         """Faces, reduced contacts and voxels per world, and the largest fill of the lists."""
