@@ -26,7 +26,7 @@ FINE = 128
 #: Distances between which voxels are kept, and gap from which contacts are found, m.
 BAND, GAP = (-0.01, 0.01), 0.002
 #: Room for contacts, per world.
-CONTACTS = 256
+CONTACTS = 160
 #: Steps until the force is taken at rest: its contacts are damped so that it creeps there for seconds.
 SETTLE = 8000
 STIFFNESS = {"punch": scenes.SLAB_STIFFNESS, "ball": scenes.BALL_STIFFNESS}

@@ -36,6 +36,6 @@ def test_two_bodies_twice_as_stiff_yield_as_one(scenes, name):
 
 def test_the_cube_rests_at_its_exact_depth(scenes):
     world = World(scenes.our_punch())
-    world.step(200)
+    world.step(50)
     depth = 0.5 * scenes.CUBE - world.frame_pose("body")[2, 3]
     assert abs(scenes.error_at_rest("punch", depth)) < 1e-9
