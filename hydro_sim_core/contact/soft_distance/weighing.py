@@ -127,8 +127,8 @@ def nearby(lanes, balls, count, ball, epsilon1, floor, memory):
     Returns:
         How many there are.
 
-    Reads memory: gap, near, near_lanes, plane_weight.
-    Writes memory: gap, near, near_lanes, plane_weight.
+    Reads memory: near, plane_weight.
+    Writes memory: near_lanes, plane_weight.
     """
     x, y, z, radius = ball
     found, nearest = _look_around(lanes, balls, count, x, y, z, radius, floor * epsilon1, memory)
