@@ -333,6 +333,33 @@ def _clear(memory, wrench, jacobian):
     memory.products[:] = 0.0
 
 
+@kernel(inline=True)
+def _press_clouds(
+    placed, planes_b, balls, balls_b, counts_a, counts_b, twist, parameters, memory, wrench, jacobian
+):
+    """``press_pair`` of two clouds whose planes and balls are in the frame of B.
+
+    Reads memory: lanes_a, lanes_b.
+    Writes memory: lanes_a, lanes_b.
+    """
+    fill_lanes(placed, counts_a[0], memory.lanes_a)
+    fill_lanes(planes_b, counts_b[0], memory.lanes_b)
+    of_b, of_a = (planes_b, balls_b, 0, counts_b[1]), (placed, balls, 1, counts_a[1])
+    on_a, on_b = (memory.lanes_a, balls, counts_a[0]), (memory.lanes_b, balls_b, counts_b[0])
+    derive = jacobian.shape[0] > 0
+    least = _press_points(of_b, on_a, math.inf, twist, parameters, derive, memory)
+    least = _press_points(of_a, on_b, least, twist, parameters, derive, memory)
+    _weigh_points(counts_b[1], counts_a[1], least, parameters[EPSILON2], memory)
+    if derive:
+        _derive_points(of_b, on_a, least, twist, parameters, memory, jacobian)
+        _derive_points(of_a, on_b, least, twist, parameters, memory, jacobian)
+    _add_forces(planes_b, 0, counts_b[1], memory, wrench)
+    _add_forces(placed, 1, counts_a[1], memory, wrench)
+    if derive:
+        move_weights(parameters, memory, wrench, jacobian)
+    return least
+
+
 @kernel
 def press_pair(
     planes_a,
@@ -356,8 +383,7 @@ def press_pair(
         planes_b: (6, M) planes of B in its frame.
         balls_a: (4, A) balls about the blocks of A's planes.
         balls_b: (4, B) the same of B.
-        counts_a: Number of the planes of A, and of its points that may press: of a half space none.
-        counts_b: The same of B.
+        counts_a: Number of planes, and of points that may press: of a half space none; ``counts_b`` of B.
         R_BA: (3, 3) orientation of A in B.
         p_BA: (3,) origin of A in B, m.
         twist: (6,) twist of B relative to A at the origin of B and in its axes: angular, rad/s, then linear, m/s.
@@ -370,8 +396,7 @@ def press_pair(
     Returns:
         The separation: least of all soft distances, m; a bound from below of it where nothing presses.
 
-    Reads memory: balls, lanes_a, lanes_b, planes.
-    Writes memory: lanes_a, lanes_b.
+    Reads memory: balls, planes.
     """
     _clear(memory, wrench, jacobian)
     gap = gap_if_apart(planes_a, planes_b, counts_a, counts_b, R_BA, p_BA, parameters, memory)
@@ -383,22 +408,19 @@ def press_pair(
         return press_on_plane(placed, counts_a[1], 1, planes_b, twist, parameters, memory, wrench)
     if jacobian.shape[0] == 0 and counts_a[0] == 1 and counts_a[1] == 0:
         return press_on_plane(planes_b, counts_b[1], 0, placed, twist, parameters, memory, wrench)
-    fill_lanes(placed, counts_a[0], memory.lanes_a)
-    fill_lanes(planes_b, counts_b[0], memory.lanes_b)
-    of_b, of_a = (planes_b, balls_b, 0, counts_b[1]), (placed, balls, 1, counts_a[1])
-    on_a, on_b = (memory.lanes_a, balls, counts_a[0]), (memory.lanes_b, balls_b, counts_b[0])
-    derive = jacobian.shape[0] > 0
-    least = _press_points(of_b, on_a, math.inf, twist, parameters, derive, memory)
-    least = _press_points(of_a, on_b, least, twist, parameters, derive, memory)
-    _weigh_points(counts_b[1], counts_a[1], least, parameters[EPSILON2], memory)
-    if derive:
-        _derive_points(of_b, on_a, least, twist, parameters, memory, jacobian)
-        _derive_points(of_a, on_b, least, twist, parameters, memory, jacobian)
-    _add_forces(planes_b, 0, counts_b[1], memory, wrench)
-    _add_forces(placed, 1, counts_a[1], memory, wrench)
-    if derive:
-        move_weights(parameters, memory, wrench, jacobian)
-    return least
+    return _press_clouds(
+        placed,
+        planes_b,
+        balls,
+        balls_b,
+        counts_a,
+        counts_b,
+        twist,
+        parameters,
+        memory,
+        wrench,
+        jacobian,
+    )
 
 
 @entry
