@@ -167,15 +167,14 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
     p_GR, points, reach = scratch.patches.p_GR[p], scratch.face_points, max(reach, SHORTEST_REACH)
-    pair = scratch.patches.pair[p]
-    apart, area_of_all = scratch.patches.apart[p], scratch.patches.area[p]
+    pair, apart, area_of_all = scratch.patches.pair[p], scratch.patches.apart[p], scratch.patches.area[p]
     is_rigid, V = model.pair_flat[pair] == 0.0, scratch.twist
-    has_moments = not is_rigid and model.pair_moments[pair] != NO_FACES
+    lacks_moments = not is_rigid and apart < 1.0 and model.pair_moments[pair] != NO_FACES
     if not is_rigid:
         relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
-    inverse_mass, faded = scratch.problem.delassus[p], 0.0
-    is_recovered, block, lane = scratch.patches.is_recovered[p], scratch.problem.first_block[p], 0
+    inverse_mass, is_recovered = scratch.problem.delassus[p], scratch.patches.is_recovered[p]
+    faded, block, lane = 0.0, scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         falls = data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE
         if data[AREA, f] <= MIN_AREA or (falls and not is_recovered):
@@ -188,22 +187,20 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
                 continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
-        share, way = rising * area / num, (0.0, 0.0, 0.0)
-        if has_moments and apart < 1.0:
-            way = way_to_pressure(scratch.faces, f, num, points)
+        share = rising * area / num
+        way = way_to_pressure(scratch.faces, f, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
-            x = points[j]
-            pressure = pressure_at(data, f, x) if num > 1 else data[PRESSURE, f]
+            pressure = pressure_at(data, f, points[j]) if num > 1 else data[PRESSURE, f]
             if pressure <= 0.0 and not is_rigid and not is_recovered:
                 pressure -= dt * rise_of_passing(data, f, p_GR, V)
             out = blocks[block]
             for i in range(3):
                 x_i = data[CENTROID + i, f] - p_GR[i] + way[i]
-                out[(X + i) * LANES + lane] = x_i + x[i] if num > 1 else x_i
+                out[(X + i) * LANES + lane] = x_i + points[j, i] if num > 1 else x_i
                 out[(N + i) * LANES + lane] = push[i]
             out[ELASTIC * LANES + lane] = share * pressure
-            horizon = dt + relaxation if pressure > 0.0 else dt
-            out[STIFFNESS_DT * LANES + lane] = horizon * max(slope, pressure / reach) * share
+            ahead = dt + relaxation if pressure > 0.0 else dt
+            out[STIFFNESS_DT * LANES + lane] = ahead * max(slope, pressure / reach) * share
             out[FRICTION * LANES + lane] = 0.0
             out[SLIP * LANES + lane] = stiction_speed
             out[INVERSE_MASS * LANES + lane] = inverse_mass
