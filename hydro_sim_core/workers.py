@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -123,8 +124,25 @@ class _Worker:
         return self._process.exitcode
 
 
+class _Once(logging.Filter):
+    """Lets a message pass once: a hundred trials of a scene would warn of the same a hundred times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record tells something new."""
+        message = record.getMessage()
+        is_new = message not in self._told
+        self._told.add(message)
+        return is_new
+
+
 def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     """Answer until the other end is closed, also by the end of its process."""
+    if logging.lastResort is not None:  # what prints where nobody has asked for more
+        logging.lastResort.addFilter(_Once())
     while True:
         try:
             item = connection.recv()

@@ -38,6 +38,12 @@ def test_what_the_work_raises_is_raised(work, kind):
         list(completed(work, [1, 2], 1))
 
 
+def test_a_process_warns_of_the_same_once(capfd):
+    """Each of a hundred trials of a scene said what is odd about it."""
+    list(completed(jobs.warn, [1, 2, 2], 1))
+    assert capfd.readouterr().err.split("\n") == ["the scene is odd", "item 1 is odd", "item 2 is odd", ""]
+
+
 def test_ctrl_c_is_for_the_process_that_ends_the_others():
     """Also of the first two that a program ever starts."""
     program = (

@@ -1,5 +1,6 @@
 """Work for processes, which import it; every attempt leaves a line."""
 
+import logging
 import os
 import signal
 import time
@@ -42,6 +43,12 @@ def refuse(item):
 def break_down(item):
     """Raises what nobody expects."""
     return 1 // (item - item)
+
+
+def warn(item):
+    """Warns of the same for all items, and of each."""
+    logging.getLogger("jobs").warning("the scene is odd")
+    logging.getLogger("jobs").warning("item %s is odd", item)
 
 
 def tell_ignored_signals(item):
