@@ -1,0 +1,317 @@
+"""Faces of one large patch by a grid of threads (see ``grid_kernels``): what is launched when, and its memory.
+
+The geometries stay in the memory of the program between queries; a pose is what travels. Lists are as long as what was
+counted before, so that no room has to be guessed. What is found depends on nothing but the pose: a query that is
+repeated gives the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.compilation.grids import Grid, GridProgram
+from hydro_sim_core.contact.geometry_set import GeometrySet
+from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH, tie_distance
+from hydro_sim_core.contact.pressure_field.faces import AHEAD
+from hydro_sim_core.contact.pressure_field.grid_kernels import (
+    ADDED,
+    NUM_SUMS,
+    TETRAHEDRA,
+    TETRAHEDRA_ON_HALF_SPACE,
+    TRIANGLES,
+    TRIANGLES_ON_HALF_SPACE,
+    GridQuery,
+)
+from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
+from hydro_sim_core.errors import InputError
+
+Array = NDArray[np.float64]
+
+#: Rows of the faces' data that a query fills; what the others hold, steps alone need.
+ROWS = AHEAD + 1
+#: Round-off of pressures, relative.
+_ROUND_OFF = 1e-9
+#: Sums that are not worth another launch: the rest is added up here.
+_FEW_SUMS = 1024
+#: Bytes of a face and of a pair of elements.
+FACE_BYTES = 8 * (ROWS + 3 * MAX_VERTICES + 2)
+PAIR_BYTES = 8 * 4
+
+
+@dataclass(frozen=True, eq=False)
+class GridFaces:
+    """Faces of one query, in the frame of B and in a fixed order; arrays are those of the program's memory.
+
+    Attributes:
+        data: (ROWS, F) rows as in a ``FaceBuffer``.
+        polygons: (F, MAX_VERTICES, 3) vertices, m; zero where a face has none.
+        num_vertices: (F,) number of vertices.
+        sums: (NUM_SUMS,) sums over faces, see ``grid_kernels``, NumPy's.
+        dropped: Force on polygons that are no contact faces, N; 0 if every polygon counts.
+        num_pairs: Number of pairs of elements whose boxes and pressures meet.
+    """
+
+    data: Any
+    polygons: Any
+    num_vertices: Any
+    sums: Array
+    dropped: float
+    num_pairs: int
+
+
+def grid_of(geometries: GeometrySet, a: int, b: int) -> Grid:
+    """The program for a canonical pair."""
+    is_rigid = geometries.kind[a] == RIGID_MESH
+    if geometries.kind[b] == COMPLIANT_MESH:
+        return TRIANGLES if is_rigid else TETRAHEDRA
+    return TRIANGLES_ON_HALF_SPACE if is_rigid else TETRAHEDRA_ON_HALF_SPACE
+
+
+class GridSearch:
+    """Search for the faces of one canonical pair, at one pose after another.
+
+    Args:
+        geometries: Set of geometries.
+        a: Index of geometry A.
+        b: Index of geometry B.
+        program: The program ``grid_of`` the pair, not used elsewhere.
+        numpy: NumPy, or CuPy for a program on a GPU.
+        every: Whether to find every polygon of equal pressure, also those that are no contact faces.
+        source: Who asks, for errors.
+    """
+
+    def __init__(
+        self,
+        geometries: GeometrySet,
+        a: int,
+        b: int,
+        program: GridProgram,
+        numpy: Any = np,
+        *,
+        every: bool = False,
+        source: str = "GridSearch",
+    ) -> None:
+        self._host, self._a, self._b = geometries, a, b
+        self._program, self._numpy, self._source = program, numpy, source
+        names = grid_of(geometries, a, b).names
+        self._count_pairs, self._list_pairs, self._count_faces, self._write_faces = names[:4]
+        self._largest = [_largest(geometries, g) for g in (a, b)]
+        self._none = self._numpy.zeros((1, 1))
+        self._room = ("its geometries", 1, sum(array.nbytes for array in geometries))
+        try:
+            self._query = self._on_device(every)
+        except MemoryError:
+            raise self._too_small() from None
+
+    def _on_device(self, every: bool) -> GridQuery:
+        """The query with all that stays; lists are empty."""
+        host, numpy, (a, b) = self._host, self._numpy, (self._a, self._b)
+        after, pressures = tree_order(host)
+        own = range(int(host.node_start[a]), int(host.node_start[a + 1]))
+        leaves = own.start + np.flatnonzero(host.links[own.start : own.stop, 0] < 0)
+        added = {"node_pressures": pressures, "after": after, "leaves": leaves}
+        arrays = {
+            name: numpy.asarray(np.ascontiguousarray(array))
+            for name, array in {**host._asdict(), **added}.items()
+            if name in GridQuery._fields
+        }
+        counts, lists = numpy.zeros(1, dtype=np.int64), self._none
+        return GridQuery(
+            **arrays,
+            R_BA=lists,
+            p_BA=lists[0],
+            b=b,
+            root=int(host.node_start[b]),
+            end=int(host.node_start[b + 1]),
+            tie=0.0,
+            height=0.0,
+            slack=0.0,
+            every=every,
+            has_margin=bool(host.margin[a] > 0.0 or host.margin[b] > 0.0),
+            skin=bool(host.is_skin[a] or host.is_skin[b]),
+            counts=counts,
+            ends=counts,
+            pairs=counts[None],
+            source=counts,
+            dropped=lists,
+            data=lists,
+            polygons=lists[None],
+            num_vertices=counts,
+            terms=lists,
+            sums=lists,
+        )
+
+    def find(self, R_BA: Array, p_BA: Array) -> GridFaces:
+        """Faces at a pose.
+
+        Args:
+            R_BA: (3, 3) rotation of A in B.
+            p_BA: (3,) origin of A in B, m.
+
+        Raises:
+            InputError: The memory is too small.
+        """
+        try:
+            return self._found(self._at_pose(R_BA, p_BA))
+        except MemoryError:
+            raise self._too_small() from None
+
+    def _found(self, query: GridQuery) -> GridFaces:
+        query, num_pairs = self._listed_pairs(query)
+        query, num_faces = self._counted_faces(query, num_pairs)
+        if num_faces:
+            query = self._written_faces(query, num_pairs, num_faces)
+        numpy = self._numpy
+        dropped = 0.0 if query.every else float(self._added_up(query, query.dropped).sum())
+        return GridFaces(
+            data=query.data if num_faces else numpy.zeros((ROWS, 0)),
+            polygons=query.polygons if num_faces else numpy.zeros((0, MAX_VERTICES, 3)),
+            num_vertices=query.num_vertices if num_faces else numpy.zeros(0, dtype=np.int64),
+            sums=self._sums(query, num_faces),
+            dropped=dropped,
+            num_pairs=num_pairs,
+        )
+
+    def _at_pose(self, R_BA: Array, p_BA: Array) -> GridQuery:
+        pose = self._numpy.asarray(np.concatenate([np.ravel(R_BA), p_BA]))
+        # The kernel as plain Python: numbers of NumPy are computed with like those of machine code.
+        function = getattr(tie_distance, "function", tie_distance)
+        tie = float(function(self._host, self._a, self._b, p_BA))
+        pressure, steepness = (sum(numbers) for numbers in zip(*self._largest, strict=True))
+        return self._query._replace(
+            R_BA=pose[:9].reshape(3, 3),
+            p_BA=pose[9:],
+            tie=tie,
+            height=float(self._host.margin[self._b] + tie),
+            slack=float(_ROUND_OFF * pressure + 4.0 * tie * steepness),
+        )
+
+    def _listed_pairs(self, query: GridQuery) -> tuple[GridQuery, int]:
+        """The query with all pairs of elements that may meet, and their number."""
+        threads = len(query.leaves)
+        query = query._replace(counts=self._ints(threads))
+        self._launch(query, self._count_pairs, threads)
+        query, total = self._scanned(query)
+        self._room = ("pairs of elements that may meet", total, PAIR_BYTES)
+        if total:
+            query = query._replace(pairs=self._ints(2, total))
+            self._launch(query, self._list_pairs, threads)
+        return query, total
+
+    def _counted_faces(self, query: GridQuery, num_pairs: int) -> tuple[GridQuery, int]:
+        """The query with the number of faces of each pair, and that of all."""
+        dropped = (1, max(num_pairs, 1)) if not query.every else (1, 1)
+        query = query._replace(counts=self._ints(num_pairs), dropped=self._numpy.zeros(dropped))
+        if num_pairs == 0:
+            return query, 0
+        self._launch(query, self._count_faces, num_pairs)
+        return self._scanned(query)
+
+    def _written_faces(self, query: GridQuery, num_pairs: int, num_faces: int) -> GridQuery:
+        """The query with its faces."""
+        numpy = self._numpy
+        self._room = ("faces", num_faces, FACE_BYTES)
+        query = query._replace(
+            source=self._ints(num_faces),
+            data=numpy.empty((ROWS, num_faces)),
+            polygons=numpy.zeros((num_faces, MAX_VERTICES, 3)),
+            num_vertices=self._ints(num_faces),
+        )
+        self._launch(query, "place_faces", num_pairs)
+        self._program.launch(self._write_faces, num_faces)
+        return query
+
+    def _sums(self, query: GridQuery, num_faces: int) -> Array:
+        if num_faces == 0:
+            return np.zeros(NUM_SUMS)
+        threads = math.ceil(num_faces / ADDED)
+        query = query._replace(sums=self._numpy.empty((NUM_SUMS, threads)))
+        self._launch(query, "sum_faces", threads)
+        return self._added_up(query, query.sums).sum(axis=1)
+
+    def _added_up(self, query: GridQuery, terms: Any) -> Array:
+        """(rows, m) few sums of the terms in each row, in NumPy's memory."""
+        while terms.shape[1] > _FEW_SUMS:
+            sums = self._numpy.empty((len(terms), math.ceil(terms.shape[1] / ADDED)))
+            self._launch(query._replace(terms=terms, sums=sums), "add_sums", sums.size)
+            terms = sums
+        return on_host(terms)
+
+    def _scanned(self, query: GridQuery) -> tuple[GridQuery, int]:
+        """The query with the sums of its counts, and the last of them; waits for a GPU."""
+        ends = self._numpy.cumsum(query.counts)
+        return query._replace(ends=ends), int(ends[-1])
+
+    def _launch(self, query: GridQuery, name: str, threads: int) -> None:
+        self._program.place(query)
+        self._program.launch(name, threads)
+
+    def _ints(self, *shape: int) -> Any:
+        return self._numpy.empty(shape, dtype=np.int64)
+
+    def _too_small(self) -> InputError:
+        """What to say when the memory does not hold what was to be made last."""
+        what, number, each = self._room
+        needed, there, fit = number * each, "there is less", ""
+        if self._numpy is not np:
+            free = self._numpy.cuda.runtime.memGetInfo()[0]
+            free += self._numpy.get_default_memory_pool().free_bytes()
+            there = f"the GPU has {free / 1e9:.2f} GB free"
+            fit = f"at most {int(0.95 * free / each)} fit: " if number > 1 else ""
+        element = f"{number} {what}" if number > 1 else what
+        return InputError(
+            self._source,
+            element,
+            f"needs {needed / 1e9:.2f} GB of memory where {there}",
+            f"{fit}use coarser meshes, or give backend='cpu'",
+        )
+
+
+def _largest(geometries: GeometrySet, g: int) -> tuple[float, float]:
+    """Largest pressure (Pa) and steepness (Pa/m) of a geometry, by size; 0 of rigid ones."""
+    vertices = slice(*geometries.vertex_start[g : g + 2])
+    elements = slice(*geometries.field_start[g : g + 2])
+    pressure = float(np.abs(geometries.pressure[vertices]).max(initial=0.0))
+    is_rigid = geometries.kind[g] == RIGID_MESH
+    return pressure, 0.0 if is_rigid else float(geometries.steepness[elements].max(initial=0.0))
+
+
+def tree_order(geometries: GeometrySet) -> tuple[NDArray[np.int64], Array]:
+    """What threads need to follow trees in the order of their nodes' numbers.
+
+    Returns:
+        ``after`` (K,), the node that follows those below each node, and ``pressures`` (K, 2), the least and largest
+        pressure in the elements below it, Pa; those of rigid geometries are infinite.
+    """
+    links, elements = geometries.links, geometries.elements
+    after = np.empty(len(links), dtype=np.int64)
+    pressures = np.tile([-math.inf, math.inf], (len(links), 1))
+    roots = np.flatnonzero(np.diff(geometries.node_start) > 0)
+    nodes = geometries.node_start[roots]
+    after[nodes] = geometries.node_start[roots + 1]
+    levels = []
+    while nodes.size:
+        inner = nodes[links[nodes, 0] >= 0]
+        left, right = links[inner].T
+        after[left], after[right] = right, after[inner]
+        levels.append(inner)
+        nodes = np.concatenate([left, right])
+    leaves = np.flatnonzero(links[:, 0] < 0)
+    leaves = leaves[elements[links[leaves, 1], 3] >= 0]
+    of_leaves = geometries.pressure[elements[links[leaves, 1]]]
+    pressures[leaves] = np.column_stack([of_leaves.min(axis=1), of_leaves.max(axis=1)])
+    for inner in reversed(levels):
+        left, right = links[inner].T
+        pressures[inner, 0] = np.minimum(pressures[left, 0], pressures[right, 0])
+        pressures[inner, 1] = np.maximum(pressures[left, 1], pressures[right, 1])
+    return after, pressures
+
+
+def on_host(array: Any) -> Any:
+    """A NumPy array of an array of either kind."""
+    return array.get() if hasattr(array, "get") else array
