@@ -264,7 +264,7 @@ def compute_patch(
             both geometries are rigid or both are half spaces.
     """
     _check_representation(representation)
-    canonical = _is_canonical(a, b)
+    canonical = is_canonical(a, b)
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
     first, second = (0, 1) if canonical else (1, 0)
     geometries = _as_set(a, b)
@@ -325,7 +325,7 @@ def _in_triangles(faces: FaceBuffer, count: int) -> tuple[FaceBuffer, int]:
     return fans, split_into_fans(fans, 0, count)
 
 
-def _is_canonical(a: Geometry, b: Geometry) -> bool:
+def is_canonical(a: Geometry, b: Geometry) -> bool:
     """Whether A comes first in a query; see ``query.canonical_order``.
 
     Raises:

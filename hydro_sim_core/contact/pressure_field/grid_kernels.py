@@ -72,6 +72,7 @@ class GridQuery(NamedTuple):
         ends: (n,) sums of the counts up to each thread.
         pairs: (2, n) elements of A and of B that may meet.
         source: (F,) pair of each face.
+        face_elements: (2, F) elements of A and of B of each face.
         dropped: (1, n) force on polygons of each pair that are no faces, N.
         terms: (rows, n) numbers to be added up.
         sums: (rows, m) their sums.
@@ -107,6 +108,7 @@ class GridQuery(NamedTuple):
     ends: ConstInt1D
     pairs: Int2D
     source: Int1D
+    face_elements: Int2D
     dropped: Float2D
     data: Float2D
     polygons: Float3D
@@ -265,6 +267,8 @@ def _write_faces(query, face, a_is_rigid, on_half_space):
     Reads query: data, num_vertices, polygons, source.
     """
     pair = query.source[face]
+    query.face_elements[0, face] = query.pairs[0, pair]
+    query.face_elements[1, face] = query.pairs[1, pair]
     if face == 0 or query.source[face - 1] != pair:
         faces = _Faces(query.data, query.polygons, query.num_vertices)
         _append_faces(query, pair, faces, face, a_is_rigid, on_half_space)

@@ -39,7 +39,7 @@ _ROUND_OFF = 1e-9
 #: Sums that are not worth another launch: the rest is added up here.
 _FEW_SUMS = 1024
 #: Bytes of a face and of a pair of elements.
-FACE_BYTES = 8 * (ROWS + 3 * MAX_VERTICES + 2)
+FACE_BYTES = 8 * (ROWS + 3 * MAX_VERTICES + 4)
 PAIR_BYTES = 8 * 4
 
 
@@ -51,6 +51,7 @@ class GridFaces:
         data: (ROWS, F) rows as in a ``FaceBuffer``.
         polygons: (F, MAX_VERTICES, 3) vertices, m; zero where a face has none.
         num_vertices: (F,) number of vertices.
+        elements: (2, F) elements of A and of B in the set; that of a half space is 0.
         sums: (NUM_SUMS,) sums over faces, see ``grid_kernels``, NumPy's.
         dropped: Force on polygons that are no contact faces, N; 0 if every polygon counts.
         num_pairs: Number of pairs of elements whose boxes and pressures meet.
@@ -59,6 +60,7 @@ class GridFaces:
     data: Any
     polygons: Any
     num_vertices: Any
+    elements: Any
     sums: Array
     dropped: float
     num_pairs: int
@@ -138,6 +140,7 @@ class GridSearch:
             ends=counts,
             pairs=counts[None],
             source=counts,
+            face_elements=counts[None],
             dropped=lists,
             data=lists,
             polygons=lists[None],
@@ -164,14 +167,13 @@ class GridSearch:
     def _found(self, query: GridQuery) -> GridFaces:
         query, num_pairs = self._listed_pairs(query)
         query, num_faces = self._counted_faces(query, num_pairs)
-        if num_faces:
-            query = self._written_faces(query, num_pairs, num_faces)
-        numpy = self._numpy
+        query = self._written_faces(query, num_pairs, num_faces)
         dropped = 0.0 if query.every else float(self._added_up(query, query.dropped).sum())
         return GridFaces(
-            data=query.data if num_faces else numpy.zeros((ROWS, 0)),
-            polygons=query.polygons if num_faces else numpy.zeros((0, MAX_VERTICES, 3)),
-            num_vertices=query.num_vertices if num_faces else numpy.zeros(0, dtype=np.int64),
+            data=query.data,
+            polygons=query.polygons,
+            num_vertices=query.num_vertices,
+            elements=query.face_elements,
             sums=self._sums(query, num_faces),
             dropped=dropped,
             num_pairs=num_pairs,
@@ -218,12 +220,14 @@ class GridSearch:
         self._room = ("faces", num_faces, FACE_BYTES)
         query = query._replace(
             source=self._ints(num_faces),
+            face_elements=self._ints(2, num_faces),
             data=numpy.empty((ROWS, num_faces)),
             polygons=numpy.zeros((num_faces, MAX_VERTICES, 3)),
             num_vertices=self._ints(num_faces),
         )
-        self._launch(query, "place_faces", num_pairs)
-        self._program.launch(self._write_faces, num_faces)
+        if num_faces:
+            self._launch(query, "place_faces", num_pairs)
+            self._program.launch(self._write_faces, num_faces)
         return query
 
     def _sums(self, query: GridQuery, num_faces: int) -> Array:
