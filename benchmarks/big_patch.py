@@ -244,7 +244,7 @@ def measure(machine: Machine, kind: str, squares: int, copy_speed: float, repeat
         "kind": kind,
         "elements": [len(a.elements), len(b.elements)],
         "faces": len(found.num_vertices),
-        "pairs": found.num_pairs,
+        "pairs": [found.num_met, found.num_pairs],
         "build_s": built,
         "load_program_s": loaded,
         "ms": statistics.median(times),
@@ -377,7 +377,7 @@ def repeats_bits(first: GridFaces, second: GridFaces) -> bool:
 
 def floor(found: GridFaces, copy_speed: float) -> dict[str, float]:
     """Milliseconds below which nothing that finds these pairs and writes these faces can be."""
-    faces, pairs = len(found.num_vertices), found.num_pairs
+    faces, pairs = len(found.num_vertices), found.num_met
     elements = [len(np.unique(row)) for row in on_host(found.elements)]
     # Lists are written and read once; faces are written, and read for the sums.
     moved = 2 * pairs * PAIR_BYTES + 2 * faces * FACE_BYTES

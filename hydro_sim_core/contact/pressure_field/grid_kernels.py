@@ -29,7 +29,12 @@ from hydro_sim_core.compilation.grids import Grid
 from hydro_sim_core.compilation.local_arrays import local_floats, local_ints
 from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, turn_box
 from hydro_sim_core.contact.pressure_field.element_pairs import Workspace
-from hydro_sim_core.contact.pressure_field.elements import face_of_elements, face_on_half_space, move_vertex
+from hydro_sim_core.contact.pressure_field.elements import (
+    face_of_elements,
+    face_on_half_space,
+    load_field,
+    move_vertex,
+)
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
@@ -40,6 +45,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     SLOPE_B,
     append_polygon,
 )
+from hydro_sim_core.contact.pressure_field.polygon import NEAR
 from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE
 
 #: Rows of sums over faces: area of those without negative pressure, force on B and its moment about B's origin, and the
@@ -71,6 +77,7 @@ class GridQuery(NamedTuple):
         counts: (n,) what each thread found.
         ends: (n,) sums of the counts up to each thread.
         pairs: (2, n) elements of A and of B that may meet.
+        touching: (2, m) those of them that may have polygons; they become the pairs.
         source: (F,) pair of each face.
         face_elements: (2, F) elements of A and of B of each face.
         dropped: (1, n) force on polygons of each pair that are no faces, N.
@@ -107,6 +114,7 @@ class GridQuery(NamedTuple):
     counts: Int1D
     ends: ConstInt1D
     pairs: Int2D
+    touching: Int2D
     source: Int1D
     face_elements: Int2D
     dropped: Float2D
@@ -205,6 +213,102 @@ def list_near_half_space(query, i):
         place = query.ends[i] - 1
         query.pairs[0, place] = query.links[query.leaves[i], 1]
         query.pairs[1, place] = 0
+
+
+# --- Pairs that touch --------------------------------------------------------------------------------------------------
+# Boxes of elements meet far more often than elements. Threads whose pair has a polygon would keep their neighbours
+# waiting, so what surely has none is left out first; what is left may still have none.
+
+
+@kernel(inline=True)
+def _outside_a_face(coordinates, corners, n):
+    """Whether ``n`` corners lie outside one face of a tetrahedron, by more than what ``polygon.NEAR`` takes for near."""
+    for k in range(4):
+        highest = -math.inf
+        for i in range(n):
+            x = corners[i]
+            value = coordinates[0, k] * x[0] + coordinates[1, k] * x[1] + coordinates[2, k] * x[2] + coordinates[3, k]
+            highest = max(highest, value)
+        if highest < -NEAR:
+            return True
+    return False
+
+
+@kernel(inline=True)
+def _on_one_side(query, element, field, of_pressure, allowed):
+    """Whether a function (4,) minus B's pressure, or alone, has one sign at all corners of B's element.
+
+    Reads query: elements, pressure, vertices.
+    """
+    low, high = math.inf, -math.inf
+    for k in range(4):
+        v = query.elements[element, k]
+        x = query.vertices[v]
+        value = field[0] * x[0] + field[1] * x[1] + field[2] * x[2] + field[3]
+        if of_pressure:
+            value -= query.pressure[v]
+        low, high = min(low, value), max(high, value)
+    return low > allowed or high < -allowed
+
+
+@kernel
+def count_touching_tetrahedra(query, pair):
+    """Tell whether a pair of tetrahedra may have a polygon: p_A = p_B somewhere in both, and neither beyond a face.
+
+    Reads query: R_BA, coordinates, elements, fields, p_BA, pairs, pressure, steepness, tie.
+    Writes query: counts.
+    """
+    element_a, element_b = query.pairs[0, pair], query.pairs[1, pair]
+    x = local_floats(4, 3)
+    field_a = local_floats(4)
+    field_b = query.fields[element_b]
+    allowed = 4.0 * query.tie * (query.steepness[element_a] + query.steepness[element_b])
+    low, high = math.inf, -math.inf
+    for k in range(4):
+        v = query.elements[element_a, k]
+        move_vertex(query, v, query.R_BA, query.p_BA, x[k])
+        f = query.pressure[v] - (field_b[0] * x[k, 0] + field_b[1] * x[k, 1] + field_b[2] * x[k, 2] + field_b[3])
+        low, high = min(low, f), max(high, f)
+    touches = low <= allowed and high >= -allowed
+    if touches:
+        load_field(query, element_a, query.R_BA, query.p_BA, field_a)
+        touches = not _on_one_side(query, element_b, field_a, True, allowed)
+    if touches:
+        touches = not _outside_a_face(query.coordinates[element_b], x, 4)
+    query.counts[pair] = 1 if touches else 0
+
+
+@kernel
+def count_touching_triangles(query, pair):
+    """Tell whether a rigid triangle and a tetrahedron may have a polygon: neither is beyond a face of the other.
+
+    Reads query: R_BA, coordinates, elements, p_BA, pairs, tie.
+    Writes query: counts.
+    """
+    element_a, element_b = query.pairs[0, pair], query.pairs[1, pair]
+    x = local_floats(3, 3)
+    plane = local_floats(4)
+    for k in range(3):
+        move_vertex(query, query.elements[element_a, k], query.R_BA, query.p_BA, x[k])
+    touches = not _outside_a_face(query.coordinates[element_b], x, 3)
+    if touches:
+        load_field(query, element_a, query.R_BA, query.p_BA, plane)
+        plane[3] = -(plane[0] * x[0, 0] + plane[1] * x[0, 1] + plane[2] * x[0, 2])
+        touches = not _on_one_side(query, element_b, plane, False, 4.0 * query.tie)
+    query.counts[pair] = 1 if touches else 0
+
+
+@kernel
+def list_touching(query, pair):
+    """List the pairs that may have polygons.
+
+    Reads query: counts, ends, pairs.
+    Writes query: touching.
+    """
+    if query.counts[pair] != 0:
+        place = query.ends[pair] - 1
+        query.touching[0, place] = query.pairs[0, pair]
+        query.touching[1, place] = query.pairs[1, pair]
 
 
 # --- Faces of pairs ----------------------------------------------------------------------------------------------------
@@ -422,23 +526,42 @@ def add_sums(query, i):
     query.sums[row, j] = total
 
 
-def _grid(name: str, pairs: tuple[Any, Any], faces: tuple[Any, Any]) -> Grid:
-    return Grid(__name__, name, GridQuery, (*pairs, *faces, place_faces, sum_faces, add_sums))
+def _grid(name: str, *kernels: Any) -> Grid:
+    return Grid(__name__, name, GridQuery, (*kernels, place_faces, sum_faces, add_sums))
 
 
-_BY_TREE = (count_pairs, list_pairs)
-_NEAR_HALF_SPACE = (count_near_half_space, list_near_half_space)
 #: Programs by kind of pair: two compliant meshes, a rigid and a compliant one, each on a half space. First of their
-#: kernels are those that count and list pairs, and count and write faces.
-TETRAHEDRA = _grid("TETRAHEDRA", _BY_TREE, (count_faces_of_tetrahedra, write_faces_of_tetrahedra))
-TRIANGLES = _grid("TRIANGLES", _BY_TREE, (count_faces_of_triangles, write_faces_of_triangles))
+#: kernels are those that count and list pairs, and count and write faces; then, for meshes, that which tells whether
+#: pairs touch.
+TETRAHEDRA = _grid(
+    "TETRAHEDRA",
+    count_pairs,
+    list_pairs,
+    count_faces_of_tetrahedra,
+    write_faces_of_tetrahedra,
+    count_touching_tetrahedra,
+    list_touching,
+)
+TRIANGLES = _grid(
+    "TRIANGLES",
+    count_pairs,
+    list_pairs,
+    count_faces_of_triangles,
+    write_faces_of_triangles,
+    count_touching_triangles,
+    list_touching,
+)
 TETRAHEDRA_ON_HALF_SPACE = _grid(
     "TETRAHEDRA_ON_HALF_SPACE",
-    _NEAR_HALF_SPACE,
-    (count_tetrahedra_on_half_space, write_tetrahedra_on_half_space),
+    count_near_half_space,
+    list_near_half_space,
+    count_tetrahedra_on_half_space,
+    write_tetrahedra_on_half_space,
 )
 TRIANGLES_ON_HALF_SPACE = _grid(
     "TRIANGLES_ON_HALF_SPACE",
-    _NEAR_HALF_SPACE,
-    (count_triangles_on_half_space, write_triangles_on_half_space),
+    count_near_half_space,
+    list_near_half_space,
+    count_triangles_on_half_space,
+    write_triangles_on_half_space,
 )

@@ -54,7 +54,8 @@ class GridFaces:
         elements: (2, F) elements of A and of B in the set; that of a half space is 0.
         sums: (NUM_SUMS,) sums over faces, see ``grid_kernels``, NumPy's.
         dropped: Force on polygons that are no contact faces, N; 0 if every polygon counts.
-        num_pairs: Number of pairs of elements whose boxes and pressures meet.
+        num_met: Number of pairs of elements whose boxes and pressures meet.
+        num_pairs: Number of those that may have polygons.
     """
 
     data: Any
@@ -63,6 +64,7 @@ class GridFaces:
     elements: Any
     sums: Array
     dropped: float
+    num_met: int
     num_pairs: int
 
 
@@ -102,6 +104,7 @@ class GridSearch:
         self._program, self._numpy, self._source = program, numpy, source
         names = grid_of(geometries, a, b).names
         self._count_pairs, self._list_pairs, self._count_faces, self._write_faces = names[:4]
+        self._count_touching = names[4] if geometries.kind[b] == COMPLIANT_MESH else ""
         self._largest = [_largest(geometries, g) for g in (a, b)]
         self._none = self._numpy.zeros((1, 1))
         self._room = ("its geometries", 1, sum(array.nbytes for array in geometries))
@@ -139,6 +142,7 @@ class GridSearch:
             counts=counts,
             ends=counts,
             pairs=counts[None],
+            touching=counts[None],
             source=counts,
             face_elements=counts[None],
             dropped=lists,
@@ -165,7 +169,8 @@ class GridSearch:
             raise self._too_small() from None
 
     def _found(self, query: GridQuery) -> GridFaces:
-        query, num_pairs = self._listed_pairs(query)
+        query, num_met = self._listed_pairs(query)
+        query, num_pairs = self._touching_pairs(query, num_met)
         query, num_faces = self._counted_faces(query, num_pairs)
         query = self._written_faces(query, num_pairs, num_faces)
         dropped = 0.0 if query.every else float(self._added_up(query, query.dropped).sum())
@@ -176,6 +181,7 @@ class GridSearch:
             elements=query.face_elements,
             sums=self._sums(query, num_faces),
             dropped=dropped,
+            num_met=num_met,
             num_pairs=num_pairs,
         )
 
@@ -204,6 +210,17 @@ class GridSearch:
             query = query._replace(pairs=self._ints(2, total))
             self._launch(query, self._list_pairs, threads)
         return query, total
+
+    def _touching_pairs(self, query: GridQuery, num_met: int) -> tuple[GridQuery, int]:
+        """The query with those of its pairs that may have polygons, and their number."""
+        if not (self._count_touching and num_met):
+            return query, num_met
+        query = query._replace(counts=self._ints(num_met))
+        self._launch(query, self._count_touching, num_met)
+        query, total = self._scanned(query)
+        query = query._replace(touching=self._ints(2, total))
+        self._launch(query, "list_touching", num_met)
+        return query._replace(pairs=query.touching), total
 
     def _counted_faces(self, query: GridQuery, num_pairs: int) -> tuple[GridQuery, int]:
         """The query with the number of faces of each pair, and that of all."""
