@@ -1,7 +1,7 @@
 """Grids: kernels that many threads run at once, each with its number, on an NVIDIA GPU or, to test without, here.
 
-A kernel of a grid takes a struct of arrays and numbers, without further structs in it, and the number of the thread; all
-threads see the same struct, and the order in which they run is not known. What a thread needs for itself are
+A kernel of a grid takes a struct of arrays and numbers, without further structs in it, and the number of the thread.
+All threads see the same struct, and the order in which they run is not known. What a thread needs for itself are
 ``local_arrays``. Kernels are compiled once, not for every scene: the struct is a table in the program's memory, and its
 arrays may have any length.
 """

@@ -227,7 +227,7 @@ def world_faces(
 
 
 @lru_cache(maxsize=1)
-def _as_set(a: Geometry, b: Geometry) -> GeometrySet:
+def set_of_pair(a: Geometry, b: Geometry) -> GeometrySet:
     """Both geometries as a set, cached for queries at other poses: making it takes as long as finding the patch."""
     return make_geometry_set((a, b))
 
@@ -267,7 +267,7 @@ def compute_patch(
     canonical = is_canonical(a, b)
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
     first, second = (0, 1) if canonical else (1, 0)
-    geometries = _as_set(a, b)
+    geometries = set_of_pair(a, b)
     R_BA, p_BA = relative_pose(poses[first], poses[second])
     buffer, count, report = _find(geometries, first, second, R_BA, p_BA, every_polygon)
     R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]

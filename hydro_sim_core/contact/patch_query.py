@@ -11,8 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.compilation.grids import CudaGrid, cupy_with_gpu, processor_of, stored_code
 from hydro_sim_core.contact.face_arrays import FaceArrays
-from hydro_sim_core.contact.geometry_set import make_geometry_set
-from hydro_sim_core.contact.patch import ContactPatch, compute_patch, is_canonical, world_faces
+from hydro_sim_core.contact.patch import (
+    ContactPatch,
+    compute_patch,
+    is_canonical,
+    set_of_pair,
+    world_faces,
+)
 from hydro_sim_core.contact.poses import as_pose, relative_pose
 from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
@@ -83,7 +88,9 @@ class LargePatch(ContactPatch):
             normals=numpy.stack(turned(data[NORMAL : NORMAL + 3], sign), axis=1),
             areas=data[AREA],
             pressures=data[PRESSURE],
-            gradients=numpy.stack([slopes[1], slopes[0]] if self._swapped else [slopes[0], slopes[1]], axis=1),
+            gradients=numpy.stack(
+                [slopes[1], slopes[0]] if self._swapped else [slopes[0], slopes[1]], axis=1
+            ),
             field_gradients=numpy.stack(turned(data[GRADIENT : GRADIENT + 3]), axis=1),
             vertices=numpy.stack([x + float(shift) for x, shift in zip(corners, p, strict=True)], axis=2),
             num_vertices=found.num_vertices,
@@ -140,12 +147,10 @@ class PatchQuery:
 
     def _search_on_gpu(self, cupy: Any) -> None:
         self.backend, self._numpy = "cuda", cupy
-        self._set = make_geometry_set(self._geometries)
+        self._set = set_of_pair(*self._geometries)
         grid = grid_of(self._set, *self._order)
         program = CudaGrid(cupy, grid, stored_code(grid, processor_of(cupy)))
-        self._search = GridSearch(
-            self._set, *self._order, program, cupy, every=self._every, source=_SOURCE
-        )
+        self._search = GridSearch(self._set, *self._order, program, cupy, every=self._every, source=_SOURCE)
 
     @property
     def _order(self) -> tuple[int, int]:
@@ -173,9 +178,7 @@ class PatchQuery:
         patch = compute_patch(a, X_A, b, X_B, every_polygon=self._every)
         return LargePatch(**{one.name: getattr(patch, one.name) for one in fields(ContactPatch)})
 
-    def _patch(
-        self, found: GridFaces, poses: tuple[Array, Array], pose: tuple[Array, Array]
-    ) -> LargePatch:
+    def _patch(self, found: GridFaces, poses: tuple[Array, Array], pose: tuple[Array, Array]) -> LargePatch:
         first, second = self._order
         X_WS, p_WR = poses[second], poses[1][:3, 3]
         force = _turned(X_WS[:3, :3], found.sums[SUM_FORCE : SUM_FORCE + 3])

@@ -18,7 +18,6 @@ from hydro_sim_core.compilation import (
     ConstFloat3D,
     ConstInt1D,
     ConstInt2D,
-    Float1D,
     Float2D,
     Float3D,
     Int1D,
@@ -141,7 +140,7 @@ class _Faces(NamedTuple):
     num_vertices: Any
 
 
-# --- Pairs of elements that may meet -----------------------------------------------------------------------------------
+# --- Pairs of elements that may meet --------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
@@ -215,19 +214,24 @@ def list_near_half_space(query, i):
         query.pairs[1, place] = 0
 
 
-# --- Pairs that touch --------------------------------------------------------------------------------------------------
+# --- Pairs that touch -----------------------------------------------------------------------------------------------
 # Boxes of elements meet far more often than elements. Threads whose pair has a polygon would keep their neighbours
 # waiting, so what surely has none is left out first; what is left may still have none.
 
 
 @kernel(inline=True)
 def _outside_a_face(coordinates, corners, n):
-    """Whether ``n`` corners lie outside one face of a tetrahedron, by more than what ``polygon.NEAR`` takes for near."""
+    """Whether ``n`` corners lie outside one face of a tetrahedron, by more than ``polygon.NEAR``."""
     for k in range(4):
         highest = -math.inf
         for i in range(n):
             x = corners[i]
-            value = coordinates[0, k] * x[0] + coordinates[1, k] * x[1] + coordinates[2, k] * x[2] + coordinates[3, k]
+            value = (
+                coordinates[0, k] * x[0]
+                + coordinates[1, k] * x[1]
+                + coordinates[2, k] * x[2]
+                + coordinates[3, k]
+            )
             highest = max(highest, value)
         if highest < -NEAR:
             return True
@@ -267,7 +271,9 @@ def count_touching_tetrahedra(query, pair):
     for k in range(4):
         v = query.elements[element_a, k]
         move_vertex(query, v, query.R_BA, query.p_BA, x[k])
-        f = query.pressure[v] - (field_b[0] * x[k, 0] + field_b[1] * x[k, 1] + field_b[2] * x[k, 2] + field_b[3])
+        f = query.pressure[v] - (
+            field_b[0] * x[k, 0] + field_b[1] * x[k, 1] + field_b[2] * x[k, 2] + field_b[3]
+        )
         low, high = min(low, f), max(high, f)
     touches = low <= allowed and high >= -allowed
     if touches:
@@ -311,7 +317,7 @@ def list_touching(query, pair):
         query.touching[1, place] = query.pairs[1, pair]
 
 
-# --- Faces of pairs ----------------------------------------------------------------------------------------------------
+# --- Faces of pairs -------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
@@ -437,7 +443,7 @@ def place_faces(query, pair):
         query.source[query.ends[pair] - 1 - k] = pair
 
 
-# --- Sums --------------------------------------------------------------------------------------------------------------
+# --- Sums -----------------------------------------------------------------------------------------------------------
 
 
 @kernel(inline=True)
