@@ -38,22 +38,16 @@ from hydro_sim_core.contact.pressure_field.faces import (
     FaceBuffer,
     make_face_buffer,
 )
-from hydro_sim_core.contact.pressure_field.grid_kernels import (
-    SUM_AREA,
-    SUM_FORCE,
-    SUM_MOMENT,
-    TETRAHEDRA,
-    TRIANGLES,
-)
-from hydro_sim_core.contact.pressure_field.grid_search import (
+from hydro_sim_core.contact.pressure_field.grid.programs import TETRAHEDRA, TRIANGLES, grid_of
+from hydro_sim_core.contact.pressure_field.grid.search import (
     FACE_BYTES,
     PAIR_BYTES,
     ROWS,
     GridFaces,
     GridSearch,
-    grid_of,
     on_host,
 )
+from hydro_sim_core.contact.pressure_field.grid.sums import SUM_AREA, SUM_FORCE, SUM_MOMENT
 from hydro_sim_core.contact.pressure_field.query import find_faces, make_query_scratch
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
 from hydro_sim_core.contact.pressure_field.tree_query import find_faces_by_tree
@@ -406,7 +400,7 @@ def prepare(processor: str) -> None:
     for grid in (TRIANGLES, TETRAHEDRA):
         print(grid.name, len(stored_code(grid, processor)), "bytes")
     for target, made in machine_code([find_faces, by_tree], levels()).items():
-        print(target.cpu, *made)
+        print(target.cpu if target else "", *made)
 
 
 def main() -> None:

@@ -29,8 +29,9 @@ from hydro_sim_core.contact.pressure_field.faces import (
     SLOPE_A,
     FaceBuffer,
 )
-from hydro_sim_core.contact.pressure_field.grid_kernels import SUM_AREA, SUM_FALLING, SUM_FORCE, SUM_MOMENT
-from hydro_sim_core.contact.pressure_field.grid_search import GridFaces, GridSearch, grid_of, on_host
+from hydro_sim_core.contact.pressure_field.grid.programs import grid_of
+from hydro_sim_core.contact.pressure_field.grid.search import GridFaces, GridSearch, on_host
+from hydro_sim_core.contact.pressure_field.grid.sums import SUM_AREA, SUM_FALLING, SUM_FORCE, SUM_MOMENT
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 

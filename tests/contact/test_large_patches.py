@@ -15,19 +15,16 @@ import hydro_sim_core as hs
 from hydro_sim_core.compilation import Handle, grid_code
 from hydro_sim_core.contact import PatchQuery, compute_patch, make_geometry_set
 from hydro_sim_core.contact.poses import relative_pose
-from hydro_sim_core.contact.pressure_field import grid_search
 from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
-from hydro_sim_core.contact.pressure_field.grid_kernels import (
-    SUM_AREA,
-    SUM_FALLING,
-    SUM_FORCE,
-    SUM_MOMENT,
+from hydro_sim_core.contact.pressure_field.grid import search as grid_search
+from hydro_sim_core.contact.pressure_field.grid.programs import (
     TETRAHEDRA,
     TETRAHEDRA_ON_HALF_SPACE,
     TRIANGLES,
     TRIANGLES_ON_HALF_SPACE,
 )
-from hydro_sim_core.contact.pressure_field.grid_search import ROWS, GridFaces, tree_order
+from hydro_sim_core.contact.pressure_field.grid.search import ROWS, GridFaces, tree_order
+from hydro_sim_core.contact.pressure_field.grid.sums import SUM_AREA, SUM_FALLING, SUM_FORCE, SUM_MOMENT
 from hydro_sim_core.contact.pressure_field.query import find_faces, make_query_scratch
 from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE
 from hydro_sim_core.errors import InputError
@@ -270,18 +267,18 @@ def test_code_for_a_gpu_calls_nothing(grid):
 
 
 class LittleMemory:
-    """NumPy without room for arrays of more than so many numbers, and what a GPU says of its memory."""
+    """NumPy without room for longer arrays of floats or ints, and what a GPU says of its memory."""
 
     ndarray, int64 = np.ndarray, np.int64
     zeros, asarray, cumsum = (staticmethod(function) for function in (np.zeros, np.asarray, np.cumsum))
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, floats: int, ints: int = 10**6) -> None:
+        self.room = {np.float64: floats, np.int64: ints}
         runtime = SimpleNamespace(memGetInfo=lambda: (8_000_000, 10**9))
         self.cuda = SimpleNamespace(runtime=runtime)
 
     def empty(self, shape, dtype=np.float64):
-        if np.prod(shape) > self.room:
+        if np.prod(shape) > self.room[dtype]:
             raise MemoryError
         return np.empty(shape, dtype)
 
@@ -298,7 +295,7 @@ def test_a_memory_that_is_too_small_says_how_many_faces_fit():
     told = rf"{faces} faces.*where the GPU has 0\.01 GB free; at most {fit} fit: use coarser meshes"
     with pytest.raises(InputError, match=told):
         small.find(R_BA, p_BA)
-    pairs = search_of(a, b, numpy=LittleMemory(400))[0]
+    pairs = search_of(a, b, numpy=LittleMemory(10**6, 1000))[0]
     with pytest.raises(InputError, match="pairs of elements that may meet"):
         pairs.find(R_BA, p_BA)
 

@@ -11,7 +11,8 @@ from hydro_sim_core.compilation import grid_code
 from hydro_sim_core.compilation.grids import Grid, HostGrid
 from hydro_sim_core.compilation.targets import Target
 from hydro_sim_core.contact import GeometrySet, make_geometry_set
-from hydro_sim_core.contact.pressure_field.grid_search import GridSearch, grid_of
+from hydro_sim_core.contact.pressure_field.grid.programs import grid_of
+from hydro_sim_core.contact.pressure_field.grid.search import GridSearch
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.geometry import Geometry
 
@@ -23,14 +24,13 @@ def translated(grid: Grid) -> str:
 
 
 @cache
-def _object_code(grid: Grid) -> bytes:
-    return grid_code.object_code(translated(grid), grid, Target("generic", ""))
+def _program(grid: Grid) -> HostGrid:
+    return HostGrid(grid, grid_code.object_code(translated(grid), grid, Target("generic", "")))
 
 
 def host_search(geometries: GeometrySet, a: int, b: int, **options: Any) -> GridSearch:
     """The search for a canonical pair of a set, thread after thread on this processor."""
-    grid = grid_of(geometries, a, b)
-    return GridSearch(geometries, a, b, HostGrid(grid, _object_code(grid)), **options)
+    return GridSearch(geometries, a, b, _program(grid_of(geometries, a, b)), **options)
 
 
 def search_of(a: Geometry, b: Geometry, **options: Any) -> tuple[GridSearch, int, int]:

@@ -1,4 +1,4 @@
-"""Faces of one large patch by a grid of threads (see ``grid_kernels``): what is launched when, and its memory.
+"""Faces of one large patch by a grid of threads: what is launched when, and its memory.
 
 The geometries stay in the memory of the program between queries; a pose is what travels. Lists are as long as what was
 counted before, so that no room has to be guessed. What is found depends on nothing but the pose: a query that is
@@ -14,19 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation.grids import Grid, GridProgram
+from hydro_sim_core.compilation.grids import GridProgram
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH, tie_distance
 from hydro_sim_core.contact.pressure_field.faces import AHEAD
-from hydro_sim_core.contact.pressure_field.grid_kernels import (
-    ADDED,
-    NUM_SUMS,
-    TETRAHEDRA,
-    TETRAHEDRA_ON_HALF_SPACE,
-    TRIANGLES,
-    TRIANGLES_ON_HALF_SPACE,
-    GridQuery,
-)
+from hydro_sim_core.contact.pressure_field.grid.programs import grid_of
+from hydro_sim_core.contact.pressure_field.grid.query import GridQuery
+from hydro_sim_core.contact.pressure_field.grid.sums import ADDED, NUM_SUMS
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
 from hydro_sim_core.errors import InputError
 
@@ -52,7 +46,7 @@ class GridFaces:
         polygons: (F, MAX_VERTICES, 3) vertices, m; zero where a face has none.
         num_vertices: (F,) number of vertices.
         elements: (2, F) elements of A and of B in the set; that of a half space is 0.
-        sums: (NUM_SUMS,) sums over faces, see ``grid_kernels``, NumPy's.
+        sums: (NUM_SUMS,) sums over faces, see ``sums``, NumPy's.
         dropped: Force on polygons that are no contact faces, N; 0 if every polygon counts.
         num_met: Number of pairs of elements whose boxes and pressures meet.
         num_pairs: Number of those that may have polygons.
@@ -66,14 +60,6 @@ class GridFaces:
     dropped: float
     num_met: int
     num_pairs: int
-
-
-def grid_of(geometries: GeometrySet, a: int, b: int) -> Grid:
-    """The program for a canonical pair."""
-    is_rigid = geometries.kind[a] == RIGID_MESH
-    if geometries.kind[b] == COMPLIANT_MESH:
-        return TRIANGLES if is_rigid else TETRAHEDRA
-    return TRIANGLES_ON_HALF_SPACE if is_rigid else TETRAHEDRA_ON_HALF_SPACE
 
 
 class GridSearch:
