@@ -13,52 +13,79 @@ from hydro_sim_core.contact.pressure_field.polygon import NEAR
 
 
 @kernel(inline=True)
-def _follow_tree(query, i, lists):
-    """Count the elements of B whose boxes and pressures reach those of the element of A's leaf ``i``; maybe list them.
+def _follow_tree(query, i, of_a, lists):
+    """Count the elements whose boxes and pressures reach those of the element of leaf ``i``; maybe list the pairs.
 
-    Nodes follow each other in the order of their numbers, those below a node that is out of reach are left out: no
-    stack is needed, and the order is that of B's leaves.
+    The leaf is A's and the tree B's, or the other way round. Nodes follow each other in the order of their numbers,
+    those below a node that is out of reach are left out: no stack is needed, and the order is that of the leaves.
 
     Reads query: R_BA, after, boxes, counts, end, ends, leaves, links, node_pressures, p_BA, root, slack, tie.
     Writes query: pairs.
     """
     leaf = query.leaves[i]
-    box = local_floats(6)
-    turn_box(query.boxes[leaf], query.R_BA, query.p_BA, query.tie, box)
+    boxes, links, R_BA, p_BA, tie = query.boxes, query.links, query.R_BA, query.p_BA, query.tie
+    box_a, box_b = local_floats(6), boxes[leaf]
+    if of_a:
+        turn_box(boxes[leaf], R_BA, p_BA, tie, box_a)
     low, high = query.node_pressures[leaf, 0] - query.slack, query.node_pressures[leaf, 1] + query.slack
     first = query.ends[i] - query.counts[i] if lists else 0
     node, found = query.root, 0
     while node < query.end:
-        pressures = query.node_pressures[node]
-        if pressures[0] > high or pressures[1] < low or boxes_apart(box, query.boxes[node]):
+        if query.node_pressures[node, 0] > high or query.node_pressures[node, 1] < low:
             node = query.after[node]
             continue
-        if query.links[node, 0] < 0:
+        if of_a:
+            box_b = boxes[node]
+        else:
+            turn_box(boxes[node], R_BA, p_BA, tie, box_a)
+        if boxes_apart(box_a, box_b):
+            node = query.after[node]
+            continue
+        if links[node, 0] < 0:
             if lists:
-                query.pairs[0, first + found] = query.links[leaf, 1]
-                query.pairs[1, first + found] = query.links[node, 1]
+                query.pairs[0, first + found] = links[leaf, 1] if of_a else links[node, 1]
+                query.pairs[1, first + found] = links[node, 1] if of_a else links[leaf, 1]
             found += 1
         node += 1
     return found
 
 
 @kernel
-def count_pairs(query, i):
+def count_pairs_of_a(query, i):
     """Count the elements of B that the element of A's leaf ``i`` may meet.
 
     Writes query: counts.
     """
-    query.counts[i] = _follow_tree(query, i, False)
+    query.counts[i] = _follow_tree(query, i, True, False)
 
 
 @kernel
-def list_pairs(query, i):
-    """List the elements of B that the element of A's leaf ``i`` may meet, after ``count_pairs``.
+def list_pairs_of_a(query, i):
+    """List the elements of B that the element of A's leaf ``i`` may meet, after ``count_pairs_of_a``.
 
     Reads query: counts.
     """
     if query.counts[i] != 0:
-        _follow_tree(query, i, True)
+        _follow_tree(query, i, True, True)
+
+
+@kernel
+def count_pairs_of_b(query, i):
+    """Count the elements of A that the element of B's leaf ``i`` may meet.
+
+    Writes query: counts.
+    """
+    query.counts[i] = _follow_tree(query, i, False, False)
+
+
+@kernel
+def list_pairs_of_b(query, i):
+    """List the elements of A that the element of B's leaf ``i`` may meet, after ``count_pairs_of_b``.
+
+    Reads query: counts.
+    """
+    if query.counts[i] != 0:
+        _follow_tree(query, i, False, True)
 
 
 @kernel

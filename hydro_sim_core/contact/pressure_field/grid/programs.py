@@ -20,11 +20,13 @@ from hydro_sim_core.contact.pressure_field.grid.faces import (
 )
 from hydro_sim_core.contact.pressure_field.grid.pairs import (
     count_near_half_space,
-    count_pairs,
+    count_pairs_of_a,
+    count_pairs_of_b,
     count_touching_tetrahedra,
     count_touching_triangles,
     list_near_half_space,
-    list_pairs,
+    list_pairs_of_a,
+    list_pairs_of_b,
     list_touching,
 )
 from hydro_sim_core.contact.pressure_field.grid.query import GridQuery
@@ -35,40 +37,36 @@ def _grid(name: str, *kernels: Any) -> Grid:
     return Grid(__name__, name, GridQuery, (*kernels, place_faces, sum_faces, add_sums))
 
 
+_OF_MESHES = (count_pairs_of_a, list_pairs_of_a, count_pairs_of_b, list_pairs_of_b, list_touching)
 #: Programs by kind of pair: two compliant meshes, a rigid and a compliant one, each on a half space. First of their
-#: kernels are those that count and list pairs, and count and write faces; then, for meshes, that which tells whether
-#: pairs touch.
+#: kernels are those that count and write faces; then, for meshes, that which tells whether pairs touch.
 TETRAHEDRA = _grid(
     "TETRAHEDRA",
-    count_pairs,
-    list_pairs,
     count_faces_of_tetrahedra,
     write_faces_of_tetrahedra,
     count_touching_tetrahedra,
-    list_touching,
+    *_OF_MESHES,
 )
 TRIANGLES = _grid(
     "TRIANGLES",
-    count_pairs,
-    list_pairs,
     count_faces_of_triangles,
     write_faces_of_triangles,
     count_touching_triangles,
-    list_touching,
+    *_OF_MESHES,
 )
 TETRAHEDRA_ON_HALF_SPACE = _grid(
     "TETRAHEDRA_ON_HALF_SPACE",
-    count_near_half_space,
-    list_near_half_space,
     count_tetrahedra_on_half_space,
     write_tetrahedra_on_half_space,
+    count_near_half_space,
+    list_near_half_space,
 )
 TRIANGLES_ON_HALF_SPACE = _grid(
     "TRIANGLES_ON_HALF_SPACE",
-    count_near_half_space,
-    list_near_half_space,
     count_triangles_on_half_space,
     write_triangles_on_half_space,
+    count_near_half_space,
+    list_near_half_space,
 )
 
 

@@ -24,12 +24,12 @@ class GridQuery(NamedTuple):
     Attributes:
         node_pressures: (K, 2) least and largest pressure in the elements below each tree node, Pa; infinite without.
         after: (K,) the node that follows those below a node, in the order of their numbers.
-        leaves: (L,) leaves of A's tree.
+        leaves: (L,) leaves of the tree that has more, A's on a half space: one for each thread that looks for pairs.
         R_BA: (3, 3) rotation of A in B.
         p_BA: (3,) origin of A in B, m.
         b: Geometry B.
-        root: Root of B's tree.
-        end: One past B's last node.
+        root: Root of the other tree.
+        end: One past its last node.
         tie: Tie distance, m.
         height: Top of a half space B with margin and tie, m.
         slack: Round-off of pressures, Pa.

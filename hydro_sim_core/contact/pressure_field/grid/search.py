@@ -89,8 +89,16 @@ class GridSearch:
         self._host, self._a, self._b = geometries, a, b
         self._program, self._numpy, self._source = program, numpy, source
         names = grid_of(geometries, a, b).names
-        self._count_pairs, self._list_pairs, self._count_faces, self._write_faces = names[:4]
-        self._count_touching = names[4] if geometries.kind[b] == COMPLIANT_MESH else ""
+        self._count_faces, self._write_faces = names[:2]
+        leaves = _leaves(geometries, a), _leaves(geometries, b)
+        # With few threads, each with many elements to meet, most of a GPU would wait for one.
+        self._of_a = len(leaves[0]) >= len(leaves[1])
+        side = "a" if self._of_a else "b"
+        self._count_touching = ""
+        self._count_pairs, self._list_pairs = "count_near_half_space", "list_near_half_space"
+        if geometries.kind[b] == COMPLIANT_MESH:
+            self._count_touching = names[2]
+            self._count_pairs, self._list_pairs = f"count_pairs_of_{side}", f"list_pairs_of_{side}"
         self._largest = [_largest(geometries, g) for g in (a, b)]
         self._none = self._numpy.zeros((1, 1))
         self._room = ("its geometries", 1, sum(array.nbytes for array in geometries))
@@ -103,8 +111,7 @@ class GridSearch:
         """The query with all that stays; lists are empty."""
         host, numpy, (a, b) = self._host, self._numpy, (self._a, self._b)
         after, pressures = tree_order(host)
-        own = range(int(host.node_start[a]), int(host.node_start[a + 1]))
-        leaves = own.start + np.flatnonzero(host.links[own.start : own.stop, 0] < 0)
+        leaves, other = _leaves(host, a if self._of_a else b), b if self._of_a else a
         added = {"node_pressures": pressures, "after": after, "leaves": leaves}
         arrays = {
             name: numpy.asarray(np.ascontiguousarray(array))
@@ -117,8 +124,8 @@ class GridSearch:
             R_BA=lists,
             p_BA=lists[0],
             b=b,
-            root=int(host.node_start[b]),
-            end=int(host.node_start[b + 1]),
+            root=int(host.node_start[other]),
+            end=int(host.node_start[other + 1]),
             tie=0.0,
             height=0.0,
             slack=0.0,
@@ -286,6 +293,12 @@ def _largest(geometries: GeometrySet, g: int) -> tuple[float, float]:
     pressure = float(np.abs(geometries.pressure[vertices]).max(initial=0.0))
     is_rigid = geometries.kind[g] == RIGID_MESH
     return pressure, 0.0 if is_rigid else float(geometries.steepness[elements].max(initial=0.0))
+
+
+def _leaves(geometries: GeometrySet, g: int) -> NDArray[np.int64]:
+    """Leaves of a geometry's tree, in the order of their numbers."""
+    first, end = (int(start) for start in geometries.node_start[g : g + 2])
+    return first + np.flatnonzero(geometries.links[first:end, 0] < 0)
 
 
 def tree_order(geometries: GeometrySet) -> tuple[NDArray[np.int64], Array]:
