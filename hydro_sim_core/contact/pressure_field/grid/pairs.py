@@ -8,6 +8,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.compilation.local_arrays import local_floats
 from hydro_sim_core.contact.pressure_field.boxes import box_misses_slab, boxes_apart, turn_box
+from hydro_sim_core.contact.pressure_field.element_pairs import evaluate
 from hydro_sim_core.contact.pressure_field.elements import load_field, move_vertex
 from hydro_sim_core.contact.pressure_field.polygon import NEAR
 
@@ -119,16 +120,99 @@ def list_near_half_space(query, i):
 
 
 @kernel(inline=True)
-def _outside_a_face(coordinates, corners, n):
-    """Whether ``n`` corners lie outside one face of a tetrahedron, by more than ``polygon.NEAR``."""
+def _has_one_sign(f, allowed):
+    """Whether the values of a function at four corners have one sign, by more than is ``allowed``."""
+    low, high = min(min(f[0], f[1]), min(f[2], f[3])), max(max(f[0], f[1]), max(f[2], f[3]))
+    return low > allowed or high < -allowed
+
+
+@kernel(inline=True)
+def _is_clear(f, allowed):
+    """Whether none of the values of a function at four corners is so near zero that round-off could give its sign."""
+    return min(min(abs(f[0]), abs(f[1])), min(abs(f[2]), abs(f[3]))) > allowed
+
+
+@kernel(inline=True)
+def _highest_on_section(f, g):
+    """Largest value of g where f is zero in a tetrahedron, both by their values (4,) at its corners."""
+    highest = -math.inf
+    for p in range(3):
+        for q in range(p + 1, 4):
+            if (f[p] > 0.0) != (f[q] > 0.0):
+                t = f[p] / (f[p] - f[q])
+                highest = max(highest, g[p] + t * (g[q] - g[p]))
+    return highest
+
+
+@kernel(inline=True)
+def _section_outside(coordinates, x, f, is_clear, g):
+    """Whether corners ``x`` (4, 3), or what of them has f = 0, lie beyond one face of another tetrahedron.
+
+    By more than ``polygon.NEAR``. ``g`` (4,) is written.
+    """
+    for k in range(4):
+        for i in range(4):
+            g[i] = (
+                coordinates[0, k] * x[i, 0]
+                + coordinates[1, k] * x[i, 1]
+                + coordinates[2, k] * x[i, 2]
+                + coordinates[3, k]
+            )
+        if max(max(g[0], g[1]), max(g[2], g[3])) < -NEAR:
+            return True
+        if is_clear and _highest_on_section(f, g) < -NEAR:
+            return True
+    return False
+
+
+@kernel
+def count_touching_tetrahedra(query, pair):
+    """Tell whether a pair of tetrahedra may have a polygon: where p_A = p_B in each is not beyond a face of the other.
+
+    Reads query: R_BA, coordinates, elements, fields, p_BA, pairs, pressure, steepness, tie, vertices.
+    Writes query: counts.
+    """
+    element_a, element_b = query.pairs[0, pair], query.pairs[1, pair]
+    R_BA, p_BA = query.R_BA, query.p_BA
+    x, f, g = local_floats(4, 3), local_floats(4), local_floats(4)
+    field_a, field_b = local_floats(4), query.fields[element_b]
+    allowed = 4.0 * query.tie * (query.steepness[element_a] + query.steepness[element_b])
+    for k in range(4):
+        v = query.elements[element_a, k]
+        move_vertex(query, v, R_BA, p_BA, x[k])
+        f[k] = query.pressure[v] - evaluate(field_b, x[k, 0], x[k, 1], x[k, 2])
+    touches = not _has_one_sign(f, allowed)
+    if touches:
+        touches = not _section_outside(query.coordinates[element_b], x, f, _is_clear(f, allowed), g)
+    if touches:
+        load_field(query, element_a, R_BA, p_BA, field_a)
+        for k in range(4):
+            v = query.elements[element_b, k]
+            at = query.vertices[v]
+            f[k] = evaluate(field_a, at[0], at[1], at[2]) - query.pressure[v]
+            for i in range(3):
+                # In A's frame, where its coordinates are.
+                x[k, i] = (
+                    R_BA[0, i] * (at[0] - p_BA[0])
+                    + R_BA[1, i] * (at[1] - p_BA[1])
+                    + R_BA[2, i] * (at[2] - p_BA[2])
+                )
+        touches = not _has_one_sign(f, allowed)
+    if touches:
+        touches = not _section_outside(query.coordinates[element_a], x, f, _is_clear(f, allowed), g)
+    query.counts[pair] = 1 if touches else 0
+
+
+@kernel(inline=True)
+def _outside_a_face(coordinates, x):
+    """Whether three corners ``x`` lie beyond one face of a tetrahedron, by more than ``polygon.NEAR``."""
     for k in range(4):
         highest = -math.inf
-        for i in range(n):
-            x = corners[i]
+        for i in range(3):
             value = (
-                coordinates[0, k] * x[0]
-                + coordinates[1, k] * x[1]
-                + coordinates[2, k] * x[2]
+                coordinates[0, k] * x[i, 0]
+                + coordinates[1, k] * x[i, 1]
+                + coordinates[2, k] * x[i, 2]
                 + coordinates[3, k]
             )
             highest = max(highest, value)
@@ -138,68 +222,56 @@ def _outside_a_face(coordinates, corners, n):
 
 
 @kernel(inline=True)
-def _on_one_side(query, element, field, of_pressure, allowed):
-    """Whether a function (4,) minus B's pressure, or alone, has one sign at all corners of B's element.
+def _section_beyond_edge(a, b, c, normal, y, h, g):
+    """Whether the section of a tetrahedron by the plane of triangle a, b, c lies beyond its edge from a to b.
 
-    Reads query: elements, pressure, vertices.
+    Corners ``y`` (4, 3) of the tetrahedron are ``h`` (4,) above the plane; ``g`` (4,) is written.
     """
-    low, high = math.inf, -math.inf
-    for k in range(4):
-        v = query.elements[element, k]
-        x = query.vertices[v]
-        value = field[0] * x[0] + field[1] * x[1] + field[2] * x[2] + field[3]
-        if of_pressure:
-            value -= query.pressure[v]
-        low, high = min(low, value), max(high, value)
-    return low > allowed or high < -allowed
-
-
-@kernel
-def count_touching_tetrahedra(query, pair):
-    """Tell whether a pair of tetrahedra may have a polygon: p_A = p_B somewhere in both, and neither beyond a face.
-
-    Reads query: R_BA, coordinates, elements, fields, p_BA, pairs, pressure, steepness, tie.
-    Writes query: counts.
-    """
-    element_a, element_b = query.pairs[0, pair], query.pairs[1, pair]
-    x = local_floats(4, 3)
-    field_a = local_floats(4)
-    field_b = query.fields[element_b]
-    allowed = 4.0 * query.tie * (query.steepness[element_a] + query.steepness[element_b])
-    low, high = math.inf, -math.inf
-    for k in range(4):
-        v = query.elements[element_a, k]
-        move_vertex(query, v, query.R_BA, query.p_BA, x[k])
-        f = query.pressure[v] - (
-            field_b[0] * x[k, 0] + field_b[1] * x[k, 1] + field_b[2] * x[k, 2] + field_b[3]
-        )
-        low, high = min(low, f), max(high, f)
-    touches = low <= allowed and high >= -allowed
-    if touches:
-        load_field(query, element_a, query.R_BA, query.p_BA, field_a)
-        touches = not _on_one_side(query, element_b, field_a, True, allowed)
-    if touches:
-        touches = not _outside_a_face(query.coordinates[element_b], x, 4)
-    query.counts[pair] = 1 if touches else 0
+    ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    # Points into the triangle, across the edge.
+    ix, iy, iz = (
+        normal[1] * ez - normal[2] * ey,
+        normal[2] * ex - normal[0] * ez,
+        normal[0] * ey - normal[1] * ex,
+    )
+    double_area = ix * (c[0] - a[0]) + iy * (c[1] - a[1]) + iz * (c[2] - a[2])
+    for i in range(4):
+        g[i] = ix * (y[i, 0] - a[0]) + iy * (y[i, 1] - a[1]) + iz * (y[i, 2] - a[2])
+    return _highest_on_section(h, g) < -NEAR * double_area
 
 
 @kernel
 def count_touching_triangles(query, pair):
     """Tell whether a rigid triangle and a tetrahedron may have a polygon: neither is beyond a face of the other.
 
-    Reads query: R_BA, coordinates, elements, p_BA, pairs, tie.
+    Reads query: R_BA, coordinates, elements, p_BA, pairs, tie, vertices.
     Writes query: counts.
     """
     element_a, element_b = query.pairs[0, pair], query.pairs[1, pair]
-    x = local_floats(3, 3)
-    plane = local_floats(4)
+    x, y, normal = local_floats(3, 3), local_floats(4, 3), local_floats(4)
+    h, g = local_floats(4), local_floats(4)
+    allowed = 4.0 * query.tie
     for k in range(3):
         move_vertex(query, query.elements[element_a, k], query.R_BA, query.p_BA, x[k])
-    touches = not _outside_a_face(query.coordinates[element_b], x, 3)
+    touches = not _outside_a_face(query.coordinates[element_b], x)
     if touches:
-        load_field(query, element_a, query.R_BA, query.p_BA, plane)
-        plane[3] = -(plane[0] * x[0, 0] + plane[1] * x[0, 1] + plane[2] * x[0, 2])
-        touches = not _on_one_side(query, element_b, plane, False, 4.0 * query.tie)
+        load_field(query, element_a, query.R_BA, query.p_BA, normal)
+        for k in range(4):
+            v = query.elements[element_b, k]
+            for i in range(3):
+                y[k, i] = query.vertices[v, i]
+            h[k] = (
+                normal[0] * (y[k, 0] - x[0, 0])
+                + normal[1] * (y[k, 1] - x[0, 1])
+                + normal[2] * (y[k, 2] - x[0, 2])
+            )
+        touches = not _has_one_sign(h, allowed)
+    if touches and _is_clear(h, allowed):
+        touches = not (
+            _section_beyond_edge(x[0], x[1], x[2], normal, y, h, g)
+            or _section_beyond_edge(x[1], x[2], x[0], normal, y, h, g)
+            or _section_beyond_edge(x[2], x[0], x[1], normal, y, h, g)
+        )
     query.counts[pair] = 1 if touches else 0
 
 
