@@ -139,6 +139,35 @@ def test_order_and_bits_are_the_same_every_time(name, finer):
     assert (np.diff(key) == 0).any(), "no polygon crosses the line of zero pressure"
 
 
+class Launches:
+    """A program that writes down which of its kernels ran."""
+
+    def __init__(self, program) -> None:
+        self.place, self._launch, self.names = program.place, program.launch, []
+
+    def launch(self, name: str, n: int) -> None:
+        self.names.append(name)
+        self._launch(name, n)
+
+
+@pytest.mark.parametrize(
+    ("name", "every", "ways"),
+    [
+        ("compliant mesh, compliant mesh", True, {"make"}),
+        ("compliant mesh, compliant mesh", False, {"make", "move"}),
+        ("with margins", False, {"make", "write"}),
+        ("compliant mesh, rigid half space", False, {"write"}),
+    ],
+)
+def test_polygons_are_made_once_where_pairs_have_no_more_than_one(name, every, ways):
+    (a, b), (X_WA, X_WB) = PAIRS[name], poses(1)
+    search, _, _ = search_of(a, b, every=every)
+    search._program = recorded = Launches(search._program)
+    search.find(*relative_pose(X_WA, X_WB))
+    found = {one.partition("_")[0] for one in recorded.names}
+    assert found & {"make", "move", "write"} == ways
+
+
 @pytest.mark.parametrize("name", PAIRS)
 def test_sums_are_those_of_the_faces(name):
     search, _, _, R_BA, p_BA = canonical(name, 0)
@@ -295,7 +324,7 @@ def test_a_memory_that_is_too_small_says_how_many_faces_fit():
     faces = len(search_of(a, b)[0].find(R_BA, p_BA).num_vertices)
     small = search_of(a, b, numpy=LittleMemory(ROWS * faces - 1), source="PatchQuery")[0]
     fit = int(0.95 * 10_000_000 / grid_search.FACE_BYTES)
-    told = rf"{faces} faces.*where the GPU has 0\.01 GB free; at most {fit} fit: use coarser meshes"
+    told = rf"\d+ faces.*where the GPU has 0\.01 GB free; at most {fit} fit: use coarser meshes"
     with pytest.raises(InputError, match=told):
         small.find(R_BA, p_BA)
     pairs = search_of(a, b, numpy=LittleMemory(10**6, 1000))[0]

@@ -67,14 +67,33 @@ def _append_faces(query, pair, faces, first, a_is_rigid, on_half_space):
 
 
 @kernel(inline=True)
-def _count_faces(query, pair, a_is_rigid, on_half_space):
-    """Count the faces of a pair.
+def _make_faces(query, pair, a_is_rigid):
+    """Write the first face of a pair of elements in the pair's place; count its faces, and tell if it has none or two.
+
+    Reads query: data, every, num_vertices, polygons.
+    Writes query: counts, dropped, uneven.
+    """
+    # There is room up to this pair's place: a second face is not written.
+    faces = _Faces(query.data, query.polygons, query.num_vertices[: pair + 1])
+    last, dropped = _append_faces(query, pair, faces, pair, a_is_rigid, False)
+    query.counts[pair] = last - pair
+    if last == pair:
+        query.uneven[0] = 1
+    if last > pair + 1:
+        query.uneven[1] = 1
+    if not query.every:
+        query.dropped[0, pair] = dropped
+
+
+@kernel(inline=True)
+def _count_faces(query, pair, a_is_rigid):
+    """Count the faces of an element on a half space.
 
     Reads query: every.
     Writes query: counts, dropped.
     """
     faces = _Faces(local_floats(1, 1), local_floats(1, 1, 1), local_ints(0))
-    count, dropped = _append_faces(query, pair, faces, 0, a_is_rigid, on_half_space)
+    count, dropped = _append_faces(query, pair, faces, 0, a_is_rigid, True)
     query.counts[pair] = count
     if not query.every:
         query.dropped[0, pair] = dropped
@@ -96,9 +115,27 @@ def _write_faces(query, face, a_is_rigid, on_half_space):
 
 
 @kernel
-def count_faces_of_tetrahedra(query, pair):
-    """Count the faces of a pair of tetrahedra."""
-    _count_faces(query, pair, False, False)
+def move_faces(query, face):
+    """Bring a face together with the others, from the place of its pair.
+
+    Reads query: made_data, made_num_vertices, made_polygons, pairs, source.
+    Writes query: data, face_elements, num_vertices, polygons.
+    """
+    pair = query.source[face]
+    query.face_elements[0, face] = query.pairs[0, pair]
+    query.face_elements[1, face] = query.pairs[1, pair]
+    for row in range(query.data.shape[0]):
+        query.data[row, face] = query.made_data[row, pair]
+    query.num_vertices[face] = query.made_num_vertices[pair]
+    for i in range(query.made_num_vertices[pair]):
+        for axis in range(3):
+            query.polygons[face, i, axis] = query.made_polygons[pair, i, axis]
+
+
+@kernel
+def make_faces_of_tetrahedra(query, pair):
+    """Write the first face of two tetrahedra in the pair's place, and count."""
+    _make_faces(query, pair, False)
 
 
 @kernel
@@ -108,9 +145,9 @@ def write_faces_of_tetrahedra(query, face):
 
 
 @kernel
-def count_faces_of_triangles(query, pair):
-    """Count the faces of a rigid triangle and a tetrahedron."""
-    _count_faces(query, pair, True, False)
+def make_faces_of_triangles(query, pair):
+    """Write the first face of a rigid triangle and a tetrahedron in the pair's place, and count."""
+    _make_faces(query, pair, True)
 
 
 @kernel
@@ -122,7 +159,7 @@ def write_faces_of_triangles(query, face):
 @kernel
 def count_tetrahedra_on_half_space(query, pair):
     """Count the faces of a tetrahedron and a half space."""
-    _count_faces(query, pair, False, True)
+    _count_faces(query, pair, False)
 
 
 @kernel
@@ -134,7 +171,7 @@ def write_tetrahedra_on_half_space(query, face):
 @kernel
 def count_triangles_on_half_space(query, pair):
     """Count the faces of a rigid triangle and a compliant half space."""
-    _count_faces(query, pair, True, True)
+    _count_faces(query, pair, True)
 
 
 @kernel

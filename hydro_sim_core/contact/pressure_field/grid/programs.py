@@ -8,10 +8,11 @@ from hydro_sim_core.compilation.grids import Grid
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH, RIGID_MESH
 from hydro_sim_core.contact.pressure_field.grid.faces import (
-    count_faces_of_tetrahedra,
-    count_faces_of_triangles,
     count_tetrahedra_on_half_space,
     count_triangles_on_half_space,
+    make_faces_of_tetrahedra,
+    make_faces_of_triangles,
+    move_faces,
     place_faces,
     write_faces_of_tetrahedra,
     write_faces_of_triangles,
@@ -37,19 +38,19 @@ def _grid(name: str, *kernels: Any) -> Grid:
     return Grid(__name__, name, GridQuery, (*kernels, place_faces, sum_faces, add_sums))
 
 
-_OF_MESHES = (count_pairs_of_a, list_pairs_of_a, count_pairs_of_b, list_pairs_of_b, list_touching)
+_OF_MESHES = (count_pairs_of_a, list_pairs_of_a, count_pairs_of_b, list_pairs_of_b, list_touching, move_faces)
 #: Programs by kind of pair: two compliant meshes, a rigid and a compliant one, each on a half space. First of their
-#: kernels are those that count and write faces; then, for meshes, that which tells whether pairs touch.
+#: kernels are those that make or count faces, and write them; then, for meshes, that which tells whether pairs touch.
 TETRAHEDRA = _grid(
     "TETRAHEDRA",
-    count_faces_of_tetrahedra,
+    make_faces_of_tetrahedra,
     write_faces_of_tetrahedra,
     count_touching_tetrahedra,
     *_OF_MESHES,
 )
 TRIANGLES = _grid(
     "TRIANGLES",
-    count_faces_of_triangles,
+    make_faces_of_triangles,
     write_faces_of_triangles,
     count_touching_triangles,
     *_OF_MESHES,

@@ -40,9 +40,13 @@ class GridQuery(NamedTuple):
         ends: (n,) sums of the counts up to each thread.
         pairs: (2, n) elements of A and of B that may meet.
         touching: (2, m) those of them that may have polygons; they become the pairs.
+        uneven: (2,) 1 if some pair has no face, and if some has two.
         source: (F,) pair of each face.
         face_elements: (2, F) elements of A and of B of each face.
         dropped: (1, n) force on polygons of each pair that are no faces, N.
+        made_data: Faces in the places of their pairs, of which some have none.
+        made_polygons: Theirs.
+        made_num_vertices: Theirs.
         terms: (rows, n) numbers to be added up.
         sums: (rows, m) their sums.
     """
@@ -77,11 +81,15 @@ class GridQuery(NamedTuple):
     ends: ConstInt1D
     pairs: Int2D
     touching: Int2D
+    uneven: Int1D
     source: Int1D
     face_elements: Int2D
     dropped: Float2D
     data: Float2D
     polygons: Float3D
     num_vertices: Int1D
+    made_data: ConstFloat2D
+    made_polygons: ConstFloat3D
+    made_num_vertices: ConstInt1D
     terms: Float2D
     sums: Float2D

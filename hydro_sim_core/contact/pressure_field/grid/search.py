@@ -89,7 +89,7 @@ class GridSearch:
         self._host, self._a, self._b = geometries, a, b
         self._program, self._numpy, self._source = program, numpy, source
         names = grid_of(geometries, a, b).names
-        self._count_faces, self._write_faces = names[:2]
+        self._find_faces, self._write_faces = names[:2]
         leaves = _leaves(geometries, a), _leaves(geometries, b)
         # With few threads, each with many elements to meet, most of a GPU would wait for one.
         self._of_a = len(leaves[0]) >= len(leaves[1])
@@ -136,12 +136,16 @@ class GridSearch:
             ends=counts,
             pairs=counts[None],
             touching=counts[None],
+            uneven=counts,
             source=counts,
             face_elements=counts[None],
             dropped=lists,
             data=lists,
             polygons=lists[None],
             num_vertices=counts,
+            made_data=lists,
+            made_polygons=lists[None],
+            made_num_vertices=counts,
             terms=lists,
             sums=lists,
         )
@@ -164,8 +168,7 @@ class GridSearch:
     def _found(self, query: GridQuery) -> GridFaces:
         query, num_met = self._listed_pairs(query)
         query, num_pairs = self._touching_pairs(query, num_met)
-        query, num_faces = self._counted_faces(query, num_pairs)
-        query = self._written_faces(query, num_pairs, num_faces)
+        query, num_faces = self._with_faces(query, num_pairs)
         dropped = 0.0 if query.every else float(self._added_up(query, query.dropped).sum())
         return GridFaces(
             data=query.data,
@@ -215,30 +218,59 @@ class GridSearch:
         self._launch(query, "list_touching", num_met)
         return query._replace(pairs=query.touching), total
 
-    def _counted_faces(self, query: GridQuery, num_pairs: int) -> tuple[GridQuery, int]:
-        """The query with the number of faces of each pair, and that of all."""
+    def _with_faces(self, query: GridQuery, num_pairs: int) -> tuple[GridQuery, int]:
+        """The query with its faces, and their number."""
         dropped = (1, max(num_pairs, 1)) if not query.every else (1, 1)
         query = query._replace(counts=self._ints(num_pairs), dropped=self._numpy.zeros(dropped))
         if num_pairs == 0:
-            return query, 0
-        self._launch(query, self._count_faces, num_pairs)
-        return self._scanned(query)
+            return self._with_room(query, 0), 0
+        if self._count_touching:
+            return self._made_faces(query, num_pairs)
+        self._launch(query, self._find_faces, num_pairs)
+        return self._written_faces(query, num_pairs)
 
-    def _written_faces(self, query: GridQuery, num_pairs: int, num_faces: int) -> GridQuery:
-        """The query with its faces."""
+    def _made_faces(self, query: GridQuery, num_pairs: int) -> tuple[GridQuery, int]:
+        """The query with the faces of pairs that touch: nearly all have one, which is written where the pair stands."""
+        uneven = self._numpy.zeros(2, dtype=np.int64)
+        made = self._with_room(query, num_pairs)._replace(uneven=uneven)
+        self._launch(made, self._find_faces, num_pairs)
+        without, with_two = on_host(uneven)
+        if with_two:
+            del made
+            return self._written_faces(query, num_pairs)
+        if not without:
+            return made._replace(face_elements=made.pairs), num_pairs
+        query, num_faces = self._placed_faces(query, num_pairs)
+        query = query._replace(
+            made_data=made.data, made_polygons=made.polygons, made_num_vertices=made.num_vertices
+        )
+        self._launch(query, "move_faces", num_faces)
+        return query, num_faces
+
+    def _written_faces(self, query: GridQuery, num_pairs: int) -> tuple[GridQuery, int]:
+        """The query with its faces, after they have been counted."""
+        query, num_faces = self._placed_faces(query, num_pairs)
+        self._launch(query, self._write_faces, num_faces)
+        return query, num_faces
+
+    def _placed_faces(self, query: GridQuery, num_pairs: int) -> tuple[GridQuery, int]:
+        """The query with room for its faces, each of which knows its pair."""
+        query, num_faces = self._scanned(query)
+        query = self._with_room(query, num_faces)
+        query = query._replace(source=self._ints(num_faces), face_elements=self._ints(2, num_faces))
+        self._launch(query, "place_faces", num_pairs)
+        return query, num_faces
+
+    def _with_room(self, query: GridQuery, num_faces: int) -> GridQuery:
+        """The query with room for so many faces."""
         numpy = self._numpy
         self._room = ("faces", num_faces, FACE_BYTES)
-        query = query._replace(
-            source=self._ints(num_faces),
-            face_elements=self._ints(2, num_faces),
+        return query._replace(
+            face_elements=self._ints(2, 0),
             data=numpy.empty((ROWS, num_faces)),
             polygons=numpy.zeros((num_faces, MAX_VERTICES, 3)),
             num_vertices=self._ints(num_faces),
         )
-        if num_faces:
-            self._launch(query, "place_faces", num_pairs)
-            self._program.launch(self._write_faces, num_faces)
-        return query
 
     def _sums(self, query: GridQuery, num_faces: int) -> Array:
         if num_faces == 0:
