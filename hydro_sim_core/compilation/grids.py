@@ -103,14 +103,17 @@ class CudaGrid:
             file.flush()
             self._module = cupy.RawModule(path=file.name)
             self._kernels = {name: self._module.get_function(name) for name in grid.names}
-        self._table = self._module.get_global(TABLE)
+        self._there = self._module.get_global(TABLE)
+        self._table = _Table(grid.struct, lambda array: array.data.ptr)
 
     def place(self, struct: Any) -> None:
         """Send the struct to the GPU; see ``GridProgram``."""
-        words = words_of(struct, lambda array: array.data.ptr)
-        runtime, stream = self._cupy.cuda.runtime, self._cupy.cuda.get_current_stream()
+        self._table.write(struct)
+        words, stream = self._table.words, self._cupy.cuda.get_current_stream()
+        # Memory that is not pinned is read before the call returns: it may be written anew at once.
+        runtime = self._cupy.cuda.runtime
         runtime.memcpyAsync(
-            self._table.ptr, words.ctypes.data, words.nbytes, runtime.memcpyHostToDevice, stream.ptr
+            self._there.ptr, words.ctypes.data, words.nbytes, runtime.memcpyHostToDevice, stream.ptr
         )
 
     def launch(self, name: str, n: int) -> None:
@@ -138,40 +141,58 @@ class HostGrid:
         self._engine.finalize_object()
         kind = ctypes.CFUNCTYPE(None, ctypes.c_int64)
         self._kernels = {name: kind(self._engine.get_function_address(name)) for name in grid.names}
-        self._table = self._engine.get_global_value_address(TABLE)
+        self._there = self._engine.get_global_value_address(TABLE)
+        self._table = _Table(grid.struct, lambda array: array.ctypes.data)
 
     def place(self, struct: Any) -> None:
         """Write the struct where the kernels read it; see ``GridProgram``."""
-        words = words_of(struct, lambda array: array.ctypes.data)
-        ctypes.memmove(self._table, words.ctypes.data, words.nbytes)
+        self._table.write(struct)
+        ctypes.memmove(self._there, self._table.words.ctypes.data, self._table.words.nbytes)
 
     def launch(self, name: str, n: int) -> None:
         """Run ``n`` threads; see ``GridProgram``."""
         self._kernels[name](n)
 
 
-def words_of(struct: Any, address_of: Callable[[Any], int]) -> np.ndarray:
+class _Table:
     """Words of a struct without further structs: addresses and lengths of its arrays, numbers.
 
-    Args:
-        struct: A named tuple of arrays, NumPy's or a GPU's, and numbers.
-        address_of: Address of such an array.
+    Only what has changed is written anew: a struct has many fields, of which a launch changes few.
 
-    Raises:
-        TypeError: A field does not fit its annotation.
+    Args:
+        struct: Class of the struct.
+        address_of: Address of an array, NumPy's or a GPU's.
     """
-    packed: list[bytes] = []
-    for (name, layout), value in zip(struct_layout(type(struct)).fields, struct, strict=True):
-        match layout:
-            case ArrayLayout():
+
+    def __init__(self, struct: type, address_of: Callable[[Any], int]) -> None:
+        self._address_of = address_of
+        self._fields, self._values, begin = [], [], 0
+        for name, layout in struct_layout(struct).fields:
+            if not isinstance(layout, ArrayLayout | NumberLayout):
+                raise TypeError(f"{name}: {layout} cannot be a field of a grid's struct")
+            self._fields.append((name, layout, begin))
+            self._values.append(self)  # nothing that could be a field
+            begin += 1 + layout.ndim if isinstance(layout, ArrayLayout) else 1
+        self.words = np.zeros(begin, dtype=np.int64)
+
+    def write(self, struct: Any) -> None:
+        """Write a struct.
+
+        Raises:
+            TypeError: A field does not fit its annotation.
+        """
+        for i, value in enumerate(struct):
+            if value is self._values[i]:
+                continue
+            name, layout, begin = self._fields[i]
+            if isinstance(layout, NumberLayout):
+                packed = binary.pack(_FORMATS[layout.kind], layout.number(value, name))
+            else:
                 if value.dtype != layout.dtype or value.ndim != layout.ndim or not value.flags.c_contiguous:
                     raise TypeError(f"{name} is an array {value.dtype}, {value.shape}; it must be {layout}")
-                packed.append(binary.pack(f"={1 + layout.ndim}q", address_of(value), *value.shape))
-            case NumberLayout():
-                packed.append(binary.pack(_FORMATS[layout.kind], layout.number(value, name)))
-            case _:
-                raise TypeError(f"{name}: {layout} cannot be a field of a grid's struct")
-    return np.frombuffer(b"".join(packed), dtype=np.int64)
+                packed = binary.pack(f"={1 + layout.ndim}q", self._address_of(value), *value.shape)
+            self.words[begin : begin + len(packed) // _WORD] = np.frombuffer(packed, dtype=np.int64)
+            self._values[i] = value
 
 
 def stored_code(grid: Grid, processor: str) -> bytes:

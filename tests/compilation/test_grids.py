@@ -20,8 +20,8 @@ from hydro_sim_core.compilation.grids import (
     cupy_with_gpu,
     digest_of,
     stored_code,
-    words_of,
 )
+from hydro_sim_core.compilation.grids import _Table as Table
 from hydro_sim_core.compilation.local_arrays import local_floats, local_ints
 from hydro_sim_core.compilation.targets import Target
 from hydro_sim_core.errors import InputError
@@ -128,18 +128,22 @@ def test_code_for_a_gpu_keeps_local_arrays_in_registers(code):
 
 
 def test_words_are_addresses_lengths_and_numbers():
-    given = rows()
-    words = words_of(given, lambda array: array.ctypes.data)
+    given, table = rows(), Table(Rows, lambda array: array.ctypes.data)
+    table.write(given)
+    words = table.words
     assert len(words) == GRID.words == 3 + 2 + 1 + 1 + 1 + 2 + 2
     assert list(words[:3]) == [given.values.ctypes.data, N, 3]
     assert words[5:6].view(np.float64)[0] == 1.5
     assert list(words[6:8]) == [2, 1]
+    table.write(given._replace(shift=5))
+    assert list(words[:3]) == [given.values.ctypes.data, N, 3]
+    assert list(words[6:8]) == [5, 1]
     with pytest.raises(TypeError, match="sums is an array int64"):
-        words_of(rows(sums=np.zeros(N, dtype=np.int64)), lambda array: 0)
+        table.write(rows(sums=np.zeros(N, dtype=np.int64)))
     with pytest.raises(TypeError, match="values is an array float64"):
-        words_of(rows(values=np.zeros((3, N)).T), lambda array: 0)
+        table.write(rows(values=np.zeros((3, N)).T))
     with pytest.raises(TypeError, match="shift is a float"):
-        words_of(rows(shift=0.5), lambda array: 0)
+        table.write(rows(shift=0.5))
 
 
 def test_a_struct_within_the_struct_is_refused():
@@ -147,7 +151,7 @@ def test_a_struct_within_the_struct_is_refused():
         rows: Rows
 
     with pytest.raises(TypeError, match="cannot be a field of a grid's struct"):
-        words_of(Nested(rows()), lambda array: 0)
+        Table(Nested, lambda array: 0)
 
 
 def test_lengths_of_local_arrays_are_constants():

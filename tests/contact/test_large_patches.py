@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import weakref
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -316,6 +317,15 @@ class LittleMemory:
 
     def get_default_memory_pool(self):
         return SimpleNamespace(free_bytes=lambda: 2_000_000)
+
+
+def test_faces_that_nobody_holds_are_let_go():
+    (a, b), (X_WA, X_WB) = PAIRS["with margins"], poses(1)
+    search, _, _ = search_of(a, b)
+    found = search.find(*relative_pose(X_WA, X_WB))
+    faces = weakref.ref(found.polygons)
+    del found
+    assert faces() is None
 
 
 def test_a_memory_that_is_too_small_says_how_many_faces_fit():

@@ -164,6 +164,9 @@ class GridSearch:
             return self._found(self._at_pose(R_BA, p_BA))
         except MemoryError:
             raise self._too_small() from None
+        finally:
+            # The program keeps what it sees: lists and faces are let go.
+            self._program.place(self._query)
 
     def _found(self, query: GridQuery) -> GridFaces:
         query, num_met = self._listed_pairs(query)
