@@ -243,6 +243,8 @@ def compute_patch(
 ) -> ContactPatch:
     """Contact patch of two geometries and its static wrench.
 
+    For many poses of geometries with very fine meshes there is ``PatchQuery``, which may use a GPU.
+
     Args:
         a: Geometry A.
         X_WA: (4, 4) pose of A in the world.
