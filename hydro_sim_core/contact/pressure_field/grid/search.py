@@ -240,6 +240,7 @@ class GridSearch:
         without, with_two = on_host(uneven)
         if with_two:
             del made
+            self._program.place(query)  # lets them go before there is room for all
             return self._written_faces(query, num_pairs)
         if not without:
             return made._replace(face_elements=made.pairs), num_pairs
