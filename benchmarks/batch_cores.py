@@ -14,10 +14,10 @@ import numpy as np
 import hydro_sim_core as hs
 from hydro_sim_core.simulation.batches import cpu
 
-WORLDS, STEPS = 8, 50
+WORLDS, STEPS = 16, 200
 
 
-def main(rounds: int = 16) -> None:
+def main(rounds: int = 12) -> None:
     """Print medians over rounds of bursts of WORLDS times STEPS world-steps, each burst from the same states."""
     alone = hs.load_scene("cylinder_grasp")
     batch = hs.BatchWorld(alone, WORLDS, "cpu")

@@ -119,7 +119,11 @@ def _try(path: Path) -> Row:
 
 def _nuts_on_bolts(files: Sequence[Path], folder: Path) -> Iterator[Row]:
     """Nuts among the files that have a bolt."""
-    sizes = yaml.safe_load((folder / "factory/yaml/factory_asset_info_nut_bolt.yaml").read_text())
+    told = folder / "factory/yaml/factory_asset_info_nut_bolt.yaml"
+    if not told.exists():
+        print(f"{told}: is missing: no nut is let go on its bolt, as their pitches are not known")
+        return
+    sizes = yaml.safe_load(told.read_text())
     for nut in files:
         kind = nut.stem.removeprefix("factory_nut_").removesuffix("_subdiv_3x")
         bolt = nut.with_name(f"factory_bolt_{kind}.obj")

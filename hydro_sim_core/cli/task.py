@@ -327,7 +327,7 @@ def try_once(
             show(world)
 
         trial = run_trial(task, seed, values, watch, stopped)
-        _tell_outcome(trial, console)
+        _tell_outcome(trial, console, tells_factor=headless)
         if page is not None:
             page.stay()
     ctrl_c.is_looked_at = False
@@ -368,16 +368,22 @@ def try_all(name: str, seeds: range, values: dict[str, Any], jobs: int, console:
         return trials
     colour = "red" if failed else "green"
     count = len(trials) - len(failed)
-    console.print(f"[{colour}]{count} of {len(trials)} succeeded[/{colour}]", highlight=False)
+    factors = sorted(trial.factor for trial in trials)
+    console.print(
+        f"[{colour}]{count} of {len(trials)} succeeded[/{colour}], real-time factor on one core "
+        f"{factors[0]:.2g} to {factors[-1]:.2g}",
+        highlight=False,
+    )
     return trials
 
 
-def _tell_outcome(trial: Trial, console: Console) -> None:
+def _tell_outcome(trial: Trial, console: Console, tells_factor: bool) -> None:
+    factor = f", real-time factor {trial.factor:.2g} on one core" if tells_factor else ""
     phase = output.shown(trial.phase)
     if trial.reason == INTERRUPTED:
         console.print(f"interrupted after {trial.time:.2f} s, to {phase}", highlight=False)
     elif trial.succeeded:
-        console.print(f"[green]succeeded[/green] after {trial.time:.2f} s", highlight=False)
+        console.print(f"[green]succeeded[/green] after {trial.time:.2f} s{factor}", highlight=False)
     else:
         reason = f"after {trial.time:.2f} s, to {phase}: {output.shown(trial.reason)}"
         console.print(f"[red]failed[/red] {reason}", highlight=False)

@@ -31,6 +31,7 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from hydro_sim_core.contact import ContactPatch
+from hydro_sim_core.contact.moments import second_moments
 from hydro_sim_core.drawing.figures import figure
 from hydro_sim_core.experiments import pad_grip
 from hydro_sim_core.experiments.point_grip import HeldBody, pendulum, reduce_patch, step
@@ -101,13 +102,13 @@ SWINGING_TIME, SHORT_SWINGING_TIME = 0.2, 0.05
 HELD_SHARE, SHORT_HELD_SHARE = 0.005, 0.018
 PENDULUM_BOUND, SHORT_PENDULUM_BOUND = 4.3e-4, 1.9e-3
 #: Bounds on slipping moments: of the disc, of the ball, and of the ball beside its own faces.
-DISC_BOUND, BALL_BOUND, FACES_BOUND = 0.0044, 0.0012, 3e-5
+DISC_BOUND, BALL_BOUND, FACES_BOUND = 0.0044, 0.006, 3e-5
 #: Bounds on the slipping moments of pads, by the order of ``PAD_RADII``; a grip that is off by 1 % is noticed.
 PAD_BOUNDS, SHORT_PAD_BOUNDS = (0.006, 0.006, 0.0051, 0.0013), (0.006, 0.006, 0.0051, 0.014)
 PAD_ORDER_BOUND, PAD_LIMIT_BOUND = 0.016, 5e-4
-#: Bound on the rolling decay. With this step and mesh the deviation is 2.3 %: 1.4 % first order in the step, whose
-#: elastic force is that of its end, and 0.9 % second order in the edges.
-ROLLING_BOUND = 0.03
+#: Bound on the rolling decay. With this step and mesh the deviation is 1.1 %, first order in the step, whose elastic force
+#: is that of its end, and second order in the edges.
+ROLLING_BOUND = 0.025
 
 
 def run(holding_time: float = HOLDING_TIME, swinging_time: float = SWINGING_TIME) -> ExperimentReport:
@@ -251,11 +252,14 @@ def _capacity_share(world: World) -> float:
 
 
 def torsional_capacity(patch: ContactPatch) -> float:
-    """Integral of pressure times distance from the patch's axis, N m: the slipping moment at friction 1."""
+    """Slipping moment at friction 1, N m, with each face at its centre of pressure, as where there are many."""
     axis = patch.normal_force_on_b / np.linalg.norm(patch.normal_force_on_b)
-    arms = patch.centroids - patch.centroid
+    forces = patch.areas * np.maximum(patch.pressures, 0.0)
+    firsts = np.einsum("fij,fj->fi", second_moments(patch.faces), patch.faces.field_gradients)
+    ways = np.divide(firsts, forces[:, None], out=np.zeros_like(firsts), where=forces[:, None] > 0.0)
+    arms = patch.centroids + ways - patch.centroid
     radii = np.linalg.norm(arms - np.outer(arms @ axis, axis), axis=1)
-    return float(radii @ (patch.areas * np.maximum(patch.pressures, 0.0)))
+    return float(radii @ forces)
 
 
 def _spin_disc() -> Part:

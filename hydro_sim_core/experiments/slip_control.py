@@ -91,7 +91,7 @@ BOUNDS = {
         "left area at 2.9 s": 0.0082,
         "left peak pressure at 2.9 s": 0.016,
         "left position at 2.9 s": 0.0078,
-        "left normal force at 2.9 s": 1.2e-05,
+        "left normal force at 2.9 s": 1.1e-05,
         "left weight carried at 2.9 s": 0.002,
         "right area at 2.9 s": 0.00068,
         "right peak pressure at 2.9 s": 0.0067,

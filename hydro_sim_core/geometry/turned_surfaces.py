@@ -251,6 +251,9 @@ def nut_walls(source: str, thread: MetricThread, height: float, width: float) ->
         InputError: A number is out of range.
     """
     height, width = positive(source, "height", height), positive(source, "width", width)
+    if height < 2.0 * thread.chamfer:
+        problem = f"of {height:g} m is all chamfer: both ends take {2.0 * thread.chamfer:g} m"
+        raise InputError(source, "height", problem, "give a larger one, or a smaller chamfer")
     wall = _wall(source, thread, height, inwards=False)
     cone = float(wall.radii.min()) + thread.chamfer - wall.from_end
     wall = wall.with_radii(np.maximum(wall.radii, cone))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.manipulation import Admittance, AdmittanceControl, ContactState
-from hydro_sim_core.tasks.robot import Script, TaskFailed, ToolArm
+from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
 
 Array = NDArray[np.float64]
 
@@ -75,6 +75,34 @@ def touch_down(
         return False
 
     yield from give_way(robot, how, feels, pressed)
+
+
+def pressed_beside(measured: Measurement, held: str, fixed: str) -> tuple[str, float]:
+    """What presses hardest on what is held, beside what it belongs to: its link and force, N; "" and 0 if nothing."""
+    forces = {
+        (pair[1] if pair[0] == held else pair[0]): float(np.linalg.norm(wrench[:3]))
+        for pair, wrench in measured.wrenches.items()
+        if held in pair and fixed not in pair
+    }
+    other = max(forces, key=lambda link: forces[link], default="")
+    return (other, forces[other]) if other and forces[other] > 0.0 else ("", 0.0)
+
+
+def refuse_pressed_beside(measured: Measurement, held: str, fixed: str, hardest: float) -> None:
+    """End a task in which what is held presses too hard on something else.
+
+    Args:
+        measured: What is measured.
+        held: Link that is held.
+        fixed: Link that it belongs to.
+        hardest: Largest force on any other link, N.
+
+    Raises:
+        TaskFailed: It presses harder.
+    """
+    other, force = pressed_beside(measured, held, fixed)
+    if force > hardest:
+        raise TaskFailed(f"the {held} is pressed on {other} with {force:.0f} N")
 
 
 def plane_through(points: list[Array], towards: Array) -> Array:

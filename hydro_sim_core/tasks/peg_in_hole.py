@@ -17,7 +17,13 @@ from hydro_sim_core.description.poses import pose
 from hydro_sim_core.manipulation import Admittance, ContactState, ForceGuard, SpiralSearch, contact_state
 from hydro_sim_core.rotations import roll_pitch_yaw
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.insertion import give_way, plane_through, touch_down
+from hydro_sim_core.tasks.insertion import (
+    give_way,
+    plane_through,
+    pressed_beside,
+    refuse_pressed_beside,
+    touch_down,
+)
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
 from hydro_sim_core.tasks.skills import move_tool, wait, watched
 from hydro_sim_core.tasks.task import Outcome, Story, Task
@@ -89,6 +95,7 @@ class PegInHole:
     def _feel(self) -> ContactState:
         """What the peg feels; more than it may is an end."""
         measured = self.robot.measured
+        refuse_pressed_beside(measured, PEG, BLOCK, HARDEST)
         depth = float((self._face - measured.poses[PEG][:3, 3]) @ self._normal)
         wrench = measured.wrenches[BLOCK, PEG]
         touch = contact_state(wrench[:3], wrench[3:], PEG_RADIUS, depth)
@@ -273,6 +280,7 @@ def follow(measured: Measurement) -> dict[str, float]:
     return {
         "force, N": float(np.linalg.norm(force)),
         "along the peg, N": float(-force[2]),
+        "beside the block, N": pressed_beside(measured, PEG, BLOCK)[1],
         "depth, mm": -1e3 * float(X_BP[2, 3]) if is_within else math.nan,
         "overlap, um": 1e6 * overlap(X_BP),
     }
@@ -280,7 +288,9 @@ def follow(measured: Measurement) -> dict[str, float]:
 
 def judge(story: Story) -> Outcome:
     """The peg is deep inside and stays there, never was pressed too hard, and nowhere went into the block."""
-    peak = max(point["force, N"] for point in story.course)
+    peak, beside = (
+        max(point[name] for point in story.course) for name in ("force, N", "beside the block, N")
+    )
     overlapped = 1e-6 * max(point["overlap, um"] for point in story.course)
     depth = 1e-3 * float(np.min([follow(at)["depth, mm"] for at in (story.end, story.later)]))
     where = "beside the hole" if math.isnan(depth) else f"{1e3 * depth:.1f} mm deep"
@@ -288,6 +298,7 @@ def judge(story: Story) -> Outcome:
     asked = {
         f"it is {where}": depth >= DEEP,
         f"it was pressed with {peak:.1f} N": peak <= HARDEST,
+        f"it was pressed with {beside:.1f} N on something else": beside <= HARDEST,
         f"it went {1e6 * overlapped:.1f} µm into the block": overlapped <= MOST_OVERLAP,
     }
     return Outcome.of(asked, measures)

@@ -21,7 +21,7 @@ from hydro_sim_core.geometry.thread_fit import ThreadFit
 from hydro_sim_core.manipulation import Admittance, ContactState, ForceGuard, contact_state
 from hydro_sim_core.rotations import roll_pitch_yaw
 from hydro_sim_core.simulation import World
-from hydro_sim_core.tasks.insertion import give_way, touch_down
+from hydro_sim_core.tasks.insertion import give_way, pressed_beside, refuse_pressed_beside, touch_down
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed, ToolArm
 from hydro_sim_core.tasks.skills import move_tool, wait, watched
 from hydro_sim_core.tasks.task import Outcome, Story, Task
@@ -175,6 +175,7 @@ class Screwing:
     def _feel(self) -> ContactState:
         """What the held part feels; more than it may is an end."""
         measured, held = self.robot.measured, self.parts.held
+        refuse_pressed_beside(measured, held, self.parts.fixed, HARDEST)
         depth = float((BELIEVED[:3, 3] - measured.poses[held][:3, 3]) @ BELIEVED[:3, 2])
         wrench = measured.wrenches[self.parts.fixed, held]
         touch = contact_state(wrench[:3], wrench[3:], 0.5 * FIT.diameter, depth)
@@ -215,6 +216,7 @@ def follow(parts: Parts, measured: Measurement) -> dict[str, float]:
     return {
         "force, N": float(np.linalg.norm(wrench[:3])),
         "along the bolt, N": float(-wrench[2]),
+        "beside, N": pressed_beside(measured, parts.held, parts.fixed)[1],
         "moment, N m": float(-wrench[5]),
         # Screwed together the nut's heading on the bolt falls; it is the same again after a turn.
         "heading, turns": -math.atan2(X_BN[1, 0], X_BN[0, 0]) / (2.0 * math.pi),
@@ -236,7 +238,7 @@ def judge(parts: Parts, story: Story) -> Outcome:
     advance = float((depth[last] - depth[first]) / (turned[last] - turned[first])) if is_on else 0.0
     most = {
         name: max(abs(point[name]) for point in story.course)
-        for name in ("force, N", "moment, N m", "overlap, um")
+        for name in ("force, N", "beside, N", "moment, N m", "overlap, um")
     }
     stays = 1e-3 * follow(parts, story.later)["depth, mm"]
     measures = {
@@ -251,6 +253,7 @@ def judge(parts: Parts, story: Story) -> Outcome:
         f"it went down by {1e3 * advance:.3f} mm in its last turn": abs(advance - PITCH) <= OFF_PITCH * PITCH,
         f"it is {1e3 * stays:.1f} mm {parts.goes} the {parts.fixed}": stays >= ON,
         f"it was pressed with {most['force, N']:.1f} N": most["force, N"] <= HARDEST,
+        f"it was pressed with {most['beside, N']:.1f} N on something else": most["beside, N"] <= HARDEST,
         f"it was turned with {most['moment, N m']:.2f} N m": most["moment, N m"] <= TOUGHEST,
         f"the threads went {most['overlap, um']:.0f} µm into each other": most["overlap, um"]
         <= 1e6 * MOST_OVERLAP * PITCH,

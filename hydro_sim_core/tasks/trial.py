@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class Trial:
         drawn: What the seed has drawn, by name and unit, and other values have left.
         digest: Of the last state: equal trials have equal ones.
         course: Of every period: time (s), and what the task follows, by name.
+        processor_time: Of this process while it loaded the scene, stepped it and ran the controller, s. Trials that
+            differ in it alone are equal.
     """
 
     seed: int | None
@@ -55,11 +58,18 @@ class Trial:
     drawn: Mapping[str, float]
     digest: str
     course: Sequence[Mapping[str, float]] = ()
+    processor_time: float = field(default=0.0, compare=False)
+
+    @property
+    def factor(self) -> float:
+        """Real-time factor on one core: simulated time over processor time; 0 where nothing was simulated."""
+        return self.time / self.processor_time if self.processor_time > 0.0 else 0.0
 
     def as_dict(self, with_course: bool = False) -> dict[str, Any]:
         """For JSON; the course is left out where there are many."""
         told = asdict(self)
         del told["course"]
+        told["factor"] = self.factor
         told["measures"], told["drawn"] = for_json(self.measures), for_json(self.drawn)
         if with_course:
             told["course"] = [for_json(point) for point in self.course]
@@ -194,13 +204,17 @@ def run_trial(
         stopped: Whether it shall end, asked after every period: a failure with the reason ``INTERRUPTED``.
 
     Raises:
-        InputError: A path or value is wrong, the time step does not divide the period, or the task is none.
+        InputError: A path or value is wrong, the time step does not divide the period, bodies start deep in each
+            other, or the task is none.
     """
+    began = time.process_time()
     check_task(task)
+    world = World(scene_of(task, seed, values))
+    if deep := world.built.deep_start:
+        raise InputError(task.scene, "models", f"start deep in each other: {deep}", "move them apart")
     # The controller knows the scene as it is meant to be.
-    model = World(find_scene(task.scene))
+    model = World(find_scene(task.scene), like=world)
     check_shows(task, model)
-    world = World(scene_of(task, seed, values), like=model)
     drawn = drawn_in(task, seed, model.scene, values or {})
     count = steps_of_a_period(task, world.time_step)
     controller = controller_of(task, model)
@@ -230,6 +244,7 @@ def run_trial(
         drawn,
         hashlib.sha256(world.q.tobytes() + world.v.tobytes()).hexdigest()[:16],
         ending.course,
+        time.process_time() - began,
     )
 
 

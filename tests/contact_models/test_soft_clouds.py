@@ -129,6 +129,60 @@ def test_a_thin_plate_keeps_its_two_sides():
         check_cloud(plate, "plate.stl")
 
 
+def wedge(angle):
+    """Vertices and triangles of a ramp 0.1 m long and wide with an edge of so many degrees."""
+    top = 0.1 * np.tan(np.radians(angle))
+    corners = np.array([[x, y, z] for y in (0.0, 0.1) for x, z in ((0.0, 0.0), (0.1, 0.0), (0.1, top))])
+    sides = [[0, 1, 2], [3, 5, 4], [0, 3, 4], [0, 4, 1], [1, 4, 5], [1, 5, 2], [2, 5, 3], [2, 3, 0]]
+    return corners, np.array(sides)
+
+
+def negative_outside(cloud, vertices, triangles, height):
+    """Share of 4000 places so many spacings above the faces of a convex body whose soft distance is negative."""
+    rng, spacing = np.random.default_rng(1), np.sqrt(cloud.areas.mean())
+    corners = vertices[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = np.linalg.norm(normals, axis=1)
+    row = rng.choice(len(areas), 4000, p=areas / areas.sum())
+    places = np.einsum("ki,kij->kj", rng.dirichlet(np.ones(3), 4000), corners[row])
+    places += height * spacing * (normals / areas[:, None])[row]
+    return (soft_distance(cloud, places, (0.125 * spacing) ** 2) < 0.0).mean()
+
+
+@pytest.mark.parametrize("count", [96, 256])
+@pytest.mark.parametrize("angle", [20, 30, 45, 60])
+def test_a_wedge_is_no_bad_cloud(angle, count):
+    """Half a spacing behind its edge is outside of it, on the other side: no wrong sign."""
+    cloud = cloud_of_mesh(*wedge(angle), count)
+    spacing = np.sqrt(cloud.areas.mean())
+    assert negative_outside(cloud, *wedge(angle), 0.2) < 1e-3
+    for epsilon1 in (None, (0.125 * spacing) ** 2):
+        assert cloud_quality(cloud, epsilon1).problems == ()
+
+
+def test_a_wedge_too_sharp_for_its_points_is_told():
+    cloud = cloud_of_mesh(*wedge(10), 256)
+    assert negative_outside(cloud, *wedge(10), 0.2) > 5e-3
+    assert "outside an edge, a tip or something thin" in " ".join(cloud_quality(cloud).problems)
+
+
+def test_a_plate_thinner_than_a_spacing_may_be_good():
+    """5 mm, with points 9 mm apart."""
+    plate = geometry.box(0.1, 0.1, 0.005)
+    cloud = cloud_of_geometry(plate, 256)
+    assert negative_outside(cloud, plate.vertices, plate.surface_triangles(), 0.1) < 1e-3
+    assert cloud_quality(cloud, (0.125**2) * cloud.areas.mean()).problems == ()
+
+
+def test_a_ball_swollen_by_heat_is_no_bad_cloud():
+    """The finger of planar_push: a mean over two spacings moves its surface out by 0.3 mm, at any number of points."""
+    ball, epsilon1 = geometry.sphere(0.02, resolution=0.002), 1.01e-5
+    cloud = cloud_of_geometry(ball, 1024)
+    places = 0.02 * cloud.points / np.linalg.norm(cloud.points, axis=1)[:, None]
+    np.testing.assert_allclose(soft_distance(cloud, places, epsilon1), -epsilon1 / 0.04, atol=1e-4)
+    assert cloud_quality(cloud, epsilon1).problems == ()
+
+
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [

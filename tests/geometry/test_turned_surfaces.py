@@ -263,6 +263,10 @@ def test_a_file_holds_what_was_written(tmp_path):
             "segments: are 64: none at some corner",
         ),
         (lambda: metric_nut(MetricThread(D, P), 0.02, 15e-3), "width: of 0.015 m is less than its thread"),
+        (
+            lambda: metric_nut(MetricThread(D, P, chamfer=1.2e-3), 0.002, 24e-3),
+            "height: of 0.002 m is all chamfer: both ends take 0.0024 m; give a larger one, or a smaller chamfer",
+        ),
         (lambda: metric_bolt(MetricThread(D, 5e-3), 0.02), "pitch: of 0.005 m does not fit"),
         (lambda: metric_bolt(MetricThread(D, P, clearance=1e-3), 0.02), "clearance: of 0.001 m is too large"),
         (lambda: metric_bolt(MetricThread(D, P, clearance=-1e-5), 0.02), "clearance: is -1e-05"),

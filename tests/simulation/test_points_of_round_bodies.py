@@ -95,10 +95,13 @@ def foot_of(mesh: trimesh.Trimesh) -> np.ndarray:
     return corners[np.argsort(np.arctan2(corners[:, 1], corners[:, 0]))]
 
 
-def ball_on_a_keel(cells: int, width: float) -> trimesh.Trimesh:
-    """A ball on a bar along y whose underside is a row of cells of two triangles each."""
-    y, across = np.linspace(-0.1, 0.1, cells + 1), 0.5 * width * np.array([-1.0, 1.0, 1.0, -1.0])
-    ring = np.column_stack([across, np.zeros(4), [0.0, 0.0, 0.01, 0.01]])
+def bar(cells: int, length: float, width: float, height: float) -> trimesh.Trimesh:
+    """A bar along y whose sides are rows of cells of two triangles each."""
+    y, across = (
+        np.linspace(-0.5 * length, 0.5 * length, cells + 1),
+        0.5 * width * np.array([-1.0, 1.0, 1.0, -1.0]),
+    )
+    ring = np.column_stack([across, np.zeros(4), [0.0, 0.0, height, height]])
     rings = [ring + np.array([0.0, place, 0.0]) for place in y]
     low, beside = np.arange(4), np.roll(np.arange(4), -1)
     walls = [
@@ -107,10 +110,14 @@ def ball_on_a_keel(cells: int, width: float) -> trimesh.Trimesh:
         for k in range(cells)
     ]
     ends = [[0, 1, 2], [0, 2, 3], *(4 * cells + np.array([[0, 2, 1], [0, 3, 2]]))]
-    bar = trimesh.Trimesh(np.vstack(rings), np.vstack([*walls, ends]), process=False)
+    return trimesh.Trimesh(np.vstack(rings), np.vstack([*walls, ends]), process=False)
+
+
+def ball_on_a_keel(cells: int, width: float) -> trimesh.Trimesh:
+    """A ball on a bar along y whose underside is a row of cells."""
     ball = trimesh.creation.icosphere(subdivisions=3, radius=0.09)
     ball.apply_translation([0.0, 0.0, 0.095])
-    return trimesh.util.concatenate([bar, ball])
+    return trimesh.util.concatenate([bar(cells, 0.2, width, 0.01), ball])
 
 
 def at_rest(tmp_path: Path, mesh: trimesh.Trimesh, off: float) -> tuple[np.ndarray, hs.World]:
@@ -228,3 +235,25 @@ def test_a_ball_that_rolls_from_facet_to_facet_gains_no_energy(time_step):
     rise = np.array(left) - np.minimum.accumulate(left)
     assert np.abs(world.v[:3]).max() > 0.1  # it has left its facet
     assert rise.max() < 1e-7
+
+
+def test_a_blade_stands_on_its_back(tmp_path):
+    """A row of 1200 cells: each is nothing beside the square of the area, but holds all there is across the row."""
+    cells, length = 1200, 0.4
+    width, height = length / cells, 0.02
+    mesh, off = bar(cells, length, width, height), 0.02 * width
+    assert mesh.is_volume
+    path = tmp_path / "blade.obj"
+    path.write_text(trimesh.exchange.obj.export_obj(mesh, digits=14))
+    scene = hs.SceneBuilder("stands", time_step=1e-3, contact={"friction": 0.5})
+    scene.add_ground(compliance="compliant", modulus=MODULUS, slab_thickness=THICKNESS)
+    depth = MASS * G / (FOUNDATION * length * width)
+    body = scene.add_body(
+        "blade", MASS, inertia=(2e-3, 2e-3, 2e-3), center_of_mass=(off, 0.0, 0.0), xyz=(0.0, 0.0, -depth)
+    )
+    body.add_shape("mesh", path=str(path), compliance="rigid")
+    world = hs.World(scene.build())
+    world.step(200)
+    tilt = MASS * G * off / (FOUNDATION * length * width**3 / 12.0)
+    assert world.frame_pose("blade")[0, 2] == pytest.approx(tilt, rel=1e-4)
+    assert np.abs(world.v).max() < 1e-8

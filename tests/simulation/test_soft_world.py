@@ -10,6 +10,7 @@ import yaml
 from hydro_sim_core import InputError, load_scene
 from hydro_sim_core.contact.laws import SOFT_MINIMUM
 from hydro_sim_core.drawing.focus import Focus
+from hydro_sim_core.simulation.integrators.soft_friction import longest_friction_step
 from hydro_sim_core.simulation.soft import soft_system
 
 BOX = """<robot name="box"><link name="box"><inertial><mass value="0.2"/>
@@ -109,6 +110,37 @@ def test_a_box_stands_on_a_box(scene, points, shift):
     assert np.linalg.norm(world.q[11:13] - before[11:13]) < 1e-4
 
 
+@pytest.mark.parametrize(
+    ("time_step", "stiction_velocity", "is_told"),
+    [(1e-3, 0.01, True), (1e-3, 0.02, True), (5e-4, 0.02, False), (1e-3, 0.05, False)],
+)
+def test_steps_too_long_for_friction_are_told(scene, caplog, time_step, stiction_velocity, is_told):
+    """Five boxes: the lowest bears five weights on the ground and four above, on 1/2 kg of (5 + 4 + 4) mu g / v_s."""
+    models = [
+        {"name": f"b{i}", "urdf": "box.urdf", "base": "floating", "prefix": f"b{i}_"}
+        | {"pose": {"xyz": [0.0, 0.0, 0.041 + 0.081 * i]}}
+        for i in range(5)
+    ]
+    soft = {"points": 96, "scheme": "euler", "stiction_velocity": stiction_velocity}
+    solver = {"model": "soft", "soft": soft}
+    world = load_scene(scene(models=models, solver=solver, time_step=time_step))
+    world.step(round(0.9 / time_step))
+    speeds = []
+    for _ in range(20):
+        world.step()
+        speeds.append(np.abs(world.v).max())
+    told = [one.getMessage() for one in caplog.records if "friction under smooth" in one.getMessage()]
+    longest = longest_friction_step(world.machine)
+    if is_told:
+        (words,) = told
+        assert "give a shorter time_step" in words
+    else:
+        assert told == []
+        assert max(speeds) < 4e-3
+        mu = world.soft_pairs.parameters[0, 1]
+        np.testing.assert_allclose(longest, 2.0 * stiction_velocity / (13.0 * mu * 9.81), rtol=0.1)
+
+
 @pytest.mark.parametrize("points", [26, 96, 256])
 def test_boxes_apart_leave_each_other_alone(scene, points):
     """Two boxes on the ground whose sides are 10 mm apart."""
@@ -200,7 +232,7 @@ def test_markers_show_weights(scene):
 
 
 def test_a_cloud_too_coarse_for_its_body_is_told(scene, tmp_path, caplog):
-    """A plate of 2 mm has the wrong sign beside its points if these lie farther apart than it is thick."""
+    """Above a plate of 2 mm the nearest point is mostly one below if they lie farther apart than it is thick."""
     plate = scene(arm=True, solver={"model": "soft", "soft": {**SOFT, "points": 100}})
     (tmp_path / "box.urdf").write_text(BOX.replace("0.2 0.15 0.08", "0.2 0.2 0.002"))
     load_scene(plate)
@@ -209,7 +241,7 @@ def test_a_cloud_too_coarse_for_its_body_is_told(scene, tmp_path, caplog):
     assert "scene.yaml: " in words
     assert "'box'" in words
     assert "(100 points)" in words
-    assert "wrong sign beside" in words
+    assert "outside an edge, a tip or something thin" in words
     assert "raise solver.soft.points" in words
     assert "rod" not in words
 

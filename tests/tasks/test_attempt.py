@@ -383,6 +383,16 @@ def test_what_is_reported_a_judge_cannot_alter():
         assert pickle.loads(pickle.dumps(trial)) == trial  # as between processes
 
 
+def test_a_trial_tells_how_fast_it_was():
+    trial = run_trial(replace(TASK, controller=Ends))
+    told = trial.as_dict()
+    assert told["processor_time"] > 0.0
+    assert told["factor"] == trial.time / told["processor_time"]
+    assert trial == replace(
+        trial, processor_time=9.0
+    )  # equal trials have equal states, however long they took
+
+
 def test_numbers_of_numpy_are_numbers():
     """As reports have them."""
     one = np.float32(1.0)

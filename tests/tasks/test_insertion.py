@@ -1,13 +1,20 @@
 """A tool gives way to what it feels, and touches."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core.manipulation import Admittance, contact_state
-from hydro_sim_core.tasks.insertion import give_way, plane_through, touch_down
+from hydro_sim_core.tasks.insertion import (
+    give_way,
+    plane_through,
+    pressed_beside,
+    refuse_pressed_beside,
+    touch_down,
+)
 from hydro_sim_core.tasks.robot import TaskFailed, ToolArm
 from hydro_sim_core.tasks.trial import measure
 
@@ -78,3 +85,15 @@ def test_nothing_to_touch_is_told(robot):
     next(script)
     with pytest.raises(TaskFailed, match=r"^nothing is there: 6.0 mm were free$"):
         send_all(script, 200 * [robot.measured])
+
+
+def test_what_is_held_may_not_press_hard_on_something_else(robot):
+    """Only on what it belongs to forces are the controller's own matter."""
+    forces = {("nut", "bolt"): 40.0, ("nut", "table"): 31.0, ("hand", "nut"): 3.0, ("arm", "table"): 99.0}
+    wrenches = {pair: np.array([0.0, force, 0.0, 0.0, 0.0, 0.0]) for pair, force in forces.items()}
+    measured = replace(robot.measured, wrenches=wrenches)
+    assert pressed_beside(measured, "nut", "bolt") == ("table", 31.0)
+    with pytest.raises(TaskFailed, match=r"^the nut is pressed on table with 31 N$"):
+        refuse_pressed_beside(measured, "nut", "bolt", 30.0)
+    refuse_pressed_beside(measured, "nut", "bolt", 32.0)
+    assert pressed_beside(robot.measured, "nut", "bolt") == ("", 0.0)

@@ -13,7 +13,7 @@ import pytest
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.tasks import attempt, many_trials, registry, run_trial
+from hydro_sim_core.tasks import TASKS, attempt, many_trials, registry, run_trial
 from hydro_sim_core.tasks.task import Outcome, Task
 from hydro_sim_core.tasks.trial import draw
 from hydro_sim_core.workers import Lost
@@ -171,3 +171,11 @@ def test_trials_go_on_where_one_loses_its_process_or_has_no_world(one_by_one, mo
     json.dumps([trial.as_dict() for trial in trials], allow_nan=False)
     with pytest.raises(InputError, match="box: mesh: is none; mend it"):  # none of them could begin
         many_trials.run_trials("falling", [2])
+
+
+def test_bodies_that_start_deep_in_each_other_are_no_trial():
+    """Their steps take a second each, and what comes of them is nothing that a task could judge."""
+    with pytest.raises(
+        InputError, match=r"models: start deep in each other: 'bolt' and '\w+' by .* mm; move them"
+    ):
+        run_trial(TASKS["m16_nut"], values={"models.stud.pose.xyz": [0.0, 0.0, 0.25]})

@@ -45,6 +45,8 @@ NOTHING_KEPT = -1
 _STEPS = 8.0
 #: Largest skin, as a share of the smaller body: a thicker one has too many candidates.
 _THICKEST = 1.0 / 150.0
+#: Least skin of bodies that move little, as a share of the thickest: hardly more candidates, and trees seldom asked.
+_THINNEST = 0.5
 
 
 class KeptPairs(NamedTuple):
@@ -150,7 +152,7 @@ def way_from(pose, first, R_BA, p_BA, box):
 def skin_for(way, box_a, box_b):
     """Skin (m) for bodies that move by ``way`` in a step; 0 if they are so fast that none pays."""
     thickest = _THICKEST * min(extent(box_a), extent(box_b))
-    return 0.0 if 2.0 * way > thickest else min(_STEPS * way, thickest)
+    return 0.0 if 2.0 * way > thickest else min(max(_STEPS * way, _THINNEST * thickest), thickest)
 
 
 @kernel

@@ -2,7 +2,8 @@
 """The wrench of ``force.contact_wrench`` and its derivatives as kernels: planes and points of no weight cost little.
 
 Weights are exponentials of differences. What weighs less than round-off of the sum, ``e^-40``, is left out: planes at a
-point, points, and planes at a point of little weight by their product. All else is as in the array form, within 1e-12.
+point, points, and planes at a point of little weight by their product. Bodies that are apart are told first, see
+``apart``. All else is as in the array form, within 1e-12.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from hydro_sim_core.compilation import (
     entry,
     kernel,
 )
+from hydro_sim_core.contact.soft_distance.apart import gap_if_apart
 from hydro_sim_core.contact.soft_distance.on_plane import press_on_plane
-from hydro_sim_core.contact.soft_distance.pressing import (
-    BY_POINT,
-    BY_VELOCITY,
-    EPSILON1,
-    EPSILON2,
-    NUM_SUMS,
-    SLOPE,
-    press,
+from hydro_sim_core.contact.soft_distance.pair_derivatives import (
+    add_derivatives,
+    add_separation,
+    move_weights,
 )
+from hydro_sim_core.contact.soft_distance.pressing import EPSILON1, EPSILON2, NUM_SUMS, press
 from hydro_sim_core.contact.soft_distance.weighing import (
     BLOCK,
     LEAST,
     block_count,
     exponential,
     fill_lanes,
+    keep_heavy,
+    nearby,
     weigh,
 )
 
@@ -53,13 +54,11 @@ class PairMemory(NamedTuple):
         separation: (2, N) soft distance of the points of B and those of A to the other surface, m.
         weight: (2, N) their weights.
         force: (6, N) weighted force on B at the points of B (3) and of A (3), N.
-        gap: (B,) squared distances of the present point from the middles of the balls, m^2.
+        gap: (B,) squared distances of the present ball from the middles of the balls, m^2.
+        near_lanes: (6 W,) planes that may count at the points of the present block, see ``nearby``.
         near: (W,) planes that count at the present point; as many entries are in use as ``weigh`` found.
         height: (W,) heights of the point over them, m.
         plane_weight: (W,) their weights.
-        found: (2 BLOCK,) of clouds of one block each: how many planes count at every point of B, then of A.
-        kept: (2, 2 BLOCK^2) what ``weigh`` found there, ``BLOCK`` numbers a point: heights, and weights.
-        kept_near: (2 BLOCK^2,) and ``near``.
         speed: (W,) its velocity along their normals, m/s.
         push: (W,) weighted force along them, N.
         drag: (W,) weighted friction a unit of its velocity, N s/m.
@@ -75,12 +74,10 @@ class PairMemory(NamedTuple):
     weight: Float2D
     force: Float2D
     gap: Float1D
+    near_lanes: Float1D
     near: Int1D
     height: Float1D
     plane_weight: Float1D
-    found: Int1D
-    kept: Float2D
-    kept_near: Int1D
     speed: Float1D
     push: Float1D
     drag: Float1D
@@ -100,12 +97,10 @@ def make_pair_memory(count: int) -> PairMemory:
         weight=np.zeros((2, count)),
         force=np.zeros((6, count)),
         gap=np.zeros(block_count(count)),
+        near_lanes=np.zeros(6 * whole),
         near=np.zeros(whole, dtype=np.int64),
         height=np.zeros(whole),
         plane_weight=np.zeros(whole),
-        found=np.zeros(2 * BLOCK, dtype=np.int64),
-        kept=np.zeros((2, 2 * BLOCK * BLOCK)),
-        kept_near=np.zeros(2 * BLOCK * BLOCK, dtype=np.int64),
         speed=np.zeros(whole),
         push=np.zeros(whole),
         drag=np.zeros(whole),
@@ -115,65 +110,108 @@ def make_pair_memory(count: int) -> PairMemory:
 
 
 @kernel
-def _separations(points, num_points, lanes, balls, num_planes, epsilon1, row, memory):
-    """Soft distances of points to planes; return the least. Of clouds of one block it keeps what weighs at each point.
+def _press_points(of_body, planes, least, twist, parameters, derive, memory):
+    """Soft distances of one body's points to the other one's planes, and the forces on them, block by block of points.
 
-    Reads memory: height, plane_weight.
-    Writes memory: separation.
+    A block so far above all planes that count there that none of its points weighs anything beside the least distance
+    known so far gets a bound from below instead.
+
+    Args:
+        of_body: Planes of the points, balls about their blocks, 0 if they are those of B and 1 of A, number of points
+            that press.
+        planes: Lanes of the other body's planes, balls about its blocks, number of its planes.
+        least: Least soft distance known so far, m.
+        twist: As for ``press_pair``.
+        parameters: As for ``press_pair``.
+        derive: Whether forces are left to ``_derive_points``.
+        memory: As for ``press_pair``.
+
+    Returns:
+        The least soft distance, m.
+
+    Reads memory: near_lanes.
+    Writes memory: force, separation.
     """
-    least = math.inf
-    for f in range(num_points):
-        x, y, z = points[0, f], points[1, f], points[2, f]
-        found = weigh(lanes, balls, num_planes, x, y, z, epsilon1, LEAST, memory)
-        total, mean = 0.0, 0.0
-        for k in range(found):
-            total += memory.plane_weight[k]
-            mean += memory.plane_weight[k] * memory.height[k]
-        if num_points <= BLOCK and num_planes <= BLOCK:
-            _keep_weighed(row * BLOCK + f, found, memory)
-        memory.separation[row, f] = mean / total
-        least = min(least, mean / total)
+    points, own, row, num = of_body
+    lanes, balls, num_planes = planes
+    # Planes of one block are looked at all.
+    seen, found = (lanes if num_planes <= BLOCK else memory.near_lanes), num_planes
+    blocks, first = (num + BLOCK - 1) // BLOCK, 0
+    if blocks > 1:
+        first = _foremost(own, blocks, balls, (num_planes + BLOCK - 1) // BLOCK)
+    for k in range(blocks):
+        g = (first + k) % blocks
+        start, end, bound = g * BLOCK, min((g + 1) * BLOCK, num), -math.inf
+        if num_planes > BLOCK:
+            ball = own[0, g], own[1, g], own[2, g], own[3, g]
+            found = nearby(lanes, balls, num_planes, ball, parameters[EPSILON1], LEAST, memory)
+            bound = _lowest_of_nearby(found, ball, memory)
+        if bound > least - LEAST * parameters[EPSILON2]:
+            memory.separation[row, start:end] = bound
+            memory.force[3 * row : 3 * row + 3, start:end] = 0.0
+            continue
+        for f in range(start, end):
+            x, y, z = points[0, f], points[1, f], points[2, f]
+            counting, total, mean = weigh(seen, found, x, y, z, parameters[EPSILON1], memory)
+            memory.separation[row, f] = mean / total
+            least = min(least, mean / total)
+            if not derive:
+                _press_point(points, seen, counting, row, f, least, twist, parameters, False, memory)
     return least
 
 
 @kernel
-def _keep_weighed(number, found, memory):
-    """Keep what ``weigh`` found at a point.
-
-    Reads memory: height, near, plane_weight.
-    Writes memory: found, kept, kept_near.
-    """
-    at = number * BLOCK
-    memory.found[number] = found
-    height, weight, near = (
-        memory.kept[0, at : at + BLOCK],
-        memory.kept[1, at : at + BLOCK],
-        memory.kept_near[at : at + BLOCK],
-    )
-    for k in range(found):
-        height[k] = memory.height[k]
-        weight[k] = memory.plane_weight[k]
-        near[k] = memory.near[k]
+def _foremost(own, blocks, balls, blocks_of_planes):
+    """Block of points nearest to the other body's blocks, by the middles of balls."""
+    first, least = 0, math.inf
+    for g in range(blocks):
+        for b in range(blocks_of_planes):
+            u, v, w = own[0, g] - balls[0, b], own[1, g] - balls[1, b], own[2, g] - balls[2, b]
+            square = u * u + v * v + w * w
+            first, least = (g if square < least else first), (square if square < least else least)
+    return first
 
 
 @kernel
-def _recall_weighed(number, memory):
-    """Put back what was kept of a point; return how many planes count.
+def _lowest_of_nearby(found, ball, memory):
+    """Bound from below of the heights of all places of a ball over planes that ``nearby`` found, m.
 
-    Reads memory: found, kept, kept_near.
-    Writes memory: height, near, plane_weight.
+    Reads memory: near_lanes.
     """
-    at, found = number * BLOCK, memory.found[number]
-    height, weight, near = (
-        memory.kept[0, at : at + BLOCK],
-        memory.kept[1, at : at + BLOCK],
-        memory.kept_near[at : at + BLOCK],
-    )
+    x, y, z, radius = ball
+    planes, least = memory.near_lanes, math.inf
     for k in range(found):
-        memory.height[k] = height[k]
-        memory.plane_weight[k] = weight[k]
-        memory.near[k] = near[k]
-    return found
+        i = k // BLOCK * (6 * BLOCK) + k % BLOCK
+        u, v, w = x - planes[i], y - planes[i + BLOCK], z - planes[i + 2 * BLOCK]
+        height = u * planes[i + 3 * BLOCK] + v * planes[i + 4 * BLOCK] + w * planes[i + 5 * BLOCK]
+        least = height if height < least else least
+    return least - radius
+
+
+@kernel
+def _press_point(points, lanes, found, row, f, least, twist, parameters, derive, memory):
+    """Write the force on B at a point of B (row 0) or A (row 1), N; nothing if it weighs nothing beside the ``least``.
+
+    Returns:
+        The point's velocity relative to the other body (3), m/s.
+
+    Reads memory: separation, sums.
+    Writes memory: force.
+    """
+    sign = 1.0 if row == 0 else -1.0
+    x, y, z = points[0, f], points[1, f], points[2, f]
+    a = sign * (twist[3] + twist[1] * z - twist[2] * y)
+    b = sign * (twist[4] + twist[2] * x - twist[0] * z)
+    c = sign * (twist[5] + twist[0] * y - twist[1] * x)
+    floor = LEAST + (memory.separation[row, f] - least) / parameters[EPSILON2]
+    if floor >= 0.0:
+        memory.force[3 * row : 3 * row + 3, f] = 0.0
+        return a, b, c
+    heavy = keep_heavy(found, floor, memory)
+    press(lanes, heavy, x, y, z, a, b, c, parameters, derive, memory)
+    for k in range(3):
+        memory.force[3 * row + k, f] = sign * memory.sums[k]
+    return a, b, c
 
 
 @kernel
@@ -197,9 +235,9 @@ def _place(planes, balls, count, R, p, memory):
 
 @kernel
 def _weigh_points(count_b, count_a, least, epsilon2, memory):
-    """Write the weights of the points of B and A by their separations, relative to the ``least``, m; return their sum.
+    """Write the weights of the points of B and A by their separations, which add up to one; ``least`` of them, m.
 
-    Reads memory: separation.
+    Reads memory: separation, weight.
     Writes memory: weight.
     """
     total = 0.0
@@ -209,52 +247,79 @@ def _weigh_points(count_b, count_a, least, epsilon2, memory):
             one = exponential(exponent) if exponent > LEAST else 0.0
             memory.weight[row, f] = one
             total += one
-    return total
+    for row in range(2):
+        for f in range(count_b if row == 0 else count_a):
+            memory.weight[row, f] /= total
+
+
+@kernel
+def _add_forces(points, row, num, memory, wrench):
+    """Weigh the forces on B at one body's points, and add them up.
+
+    Reads memory: force, weight.
+    Writes memory: force.
+    """
+    for f in range(num):
+        share, x, y, z = memory.weight[row, f], points[0, f], points[1, f], points[2, f]
+        f0, f1, f2 = (
+            share * memory.force[3 * row, f],
+            share * memory.force[3 * row + 1, f],
+            share * memory.force[3 * row + 2, f],
+        )
+        memory.force[3 * row, f], memory.force[3 * row + 1, f], memory.force[3 * row + 2, f] = f0, f1, f2
+        wrench[0] += y * f2 - z * f1
+        wrench[1] += z * f0 - x * f2
+        wrench[2] += x * f1 - y * f0
+        wrench[3] += f0
+        wrench[4] += f1
+        wrench[5] += f2
 
 
 @kernel(inline=True)
-def _add_points(points, planes, least, total, twist, parameters, memory, wrench, jacobian):
-    """Add the wrenches of one body's points on the other one.
+def _derive_points(of_body, planes, least, twist, parameters, memory, jacobian):
+    """Write the forces on B at one body's points, and add the derivatives of their moments and sum.
 
     Args:
-        points: Planes of the points, 0 if they are those of B and 1 of A, number of points that press.
-        planes: Lanes of the other body's planes, balls about its blocks, number of its planes.
+        of_body: As for ``_press_points``.
+        planes: As for ``_press_points``.
         least: The separation, m.
-        total: Sum of all weights.
         twist: As for ``press_pair``.
         parameters: As for ``press_pair``.
         memory: As for ``press_pair``.
-        wrench: (6,) the sum.
-        jacobian: Its derivatives so far; (0, 0) for none.
+        jacobian: (6, 12) in and out.
 
-    Reads memory: separation, weight.
-    Writes memory: weight.
+    Reads memory: force, near_lanes, weight.
+    Writes memory: force.
     """
-    own, side, num = points
+    points, own, row, num = of_body
     lanes, balls, num_planes = planes
-    for f in range(num):
-        memory.weight[side, f] /= total
-        floor = LEAST + (memory.separation[side, f] - least) / parameters[EPSILON2]
-        if floor < 0.0 and num <= BLOCK and num_planes <= BLOCK:
-            found = _recall_weighed(side * BLOCK + f, memory)
-        else:
-            found = _weigh_at(own, f, lanes, balls, num_planes, parameters[EPSILON1], floor, memory)
-        derive = jacobian.shape[0] > 0
-        _add_point(own, lanes, found, side, f, twist, parameters, derive, memory, wrench, jacobian)
-
-
-@kernel(inline=True)
-def _move_weights(parameters, memory, wrench, jacobian):
-    """Add what follows from weights that move with the separations.
-
-    d(sum w G) = sum w dG - (sum w G dPhi - W sum w dPhi) / epsilon2.
-
-    Reads memory: products.
-    """
-    for r in range(6):
-        for k in range(12):
-            moved = memory.products[1 + r, k] - wrench[r] * memory.products[0, k]
-            jacobian[r, k] -= moved / parameters[EPSILON2]
+    # Planes of one block are looked at all.
+    seen, found = (lanes if num_planes <= BLOCK else memory.near_lanes), num_planes
+    for g in range((num + BLOCK - 1) // BLOCK):
+        start, end = g * BLOCK, min((g + 1) * BLOCK, num)
+        heaviest = 0.0
+        for f in range(start, end):
+            heaviest = max(heaviest, memory.weight[row, f])
+        memory.force[3 * row : 3 * row + 3, start:end] = 0.0
+        if heaviest == 0.0:
+            continue
+        if num_planes > BLOCK:
+            ball = own[0, g], own[1, g], own[2, g], own[3, g]
+            found = nearby(lanes, balls, num_planes, ball, parameters[EPSILON1], LEAST, memory)
+        for f in range(start, end):
+            share, x, y, z = memory.weight[row, f], points[0, f], points[1, f], points[2, f]
+            if share == 0.0:
+                continue
+            counting, _, _ = weigh(seen, found, x, y, z, parameters[EPSILON1], memory)
+            v = _press_point(points, seen, counting, row, f, least, twist, parameters, True, memory)
+            f0, f1, f2 = (
+                memory.force[3 * row, f],
+                memory.force[3 * row + 1, f],
+                memory.force[3 * row + 2, f],
+            )
+            G = (y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0, f0, f1, f2)
+            add_derivatives(row, x, y, z, v, (f0, f1, f2), share, twist, memory, jacobian)
+            add_separation(row, x, y, z, G, share, memory)
 
 
 @kernel
@@ -266,6 +331,33 @@ def _clear(memory, wrench, jacobian):
     wrench[:] = 0.0
     jacobian[:] = 0.0
     memory.products[:] = 0.0
+
+
+@kernel(inline=True)
+def _press_clouds(
+    placed, planes_b, balls, balls_b, counts_a, counts_b, twist, parameters, memory, wrench, jacobian
+):
+    """``press_pair`` of two clouds whose planes and balls are in the frame of B.
+
+    Reads memory: lanes_a, lanes_b.
+    Writes memory: lanes_a, lanes_b.
+    """
+    fill_lanes(placed, counts_a[0], memory.lanes_a)
+    fill_lanes(planes_b, counts_b[0], memory.lanes_b)
+    of_b, of_a = (planes_b, balls_b, 0, counts_b[1]), (placed, balls, 1, counts_a[1])
+    on_a, on_b = (memory.lanes_a, balls, counts_a[0]), (memory.lanes_b, balls_b, counts_b[0])
+    derive = jacobian.shape[0] > 0
+    least = _press_points(of_b, on_a, math.inf, twist, parameters, derive, memory)
+    least = _press_points(of_a, on_b, least, twist, parameters, derive, memory)
+    _weigh_points(counts_b[1], counts_a[1], least, parameters[EPSILON2], memory)
+    if derive:
+        _derive_points(of_b, on_a, least, twist, parameters, memory, jacobian)
+        _derive_points(of_a, on_b, least, twist, parameters, memory, jacobian)
+    _add_forces(planes_b, 0, counts_b[1], memory, wrench)
+    _add_forces(placed, 1, counts_a[1], memory, wrench)
+    if derive:
+        move_weights(parameters, memory, wrench, jacobian)
+    return least
 
 
 @kernel
@@ -291,44 +383,44 @@ def press_pair(
         planes_b: (6, M) planes of B in its frame.
         balls_a: (4, A) balls about the blocks of A's planes.
         balls_b: (4, B) the same of B.
-        counts_a: Number of the planes of A, and of its points that may press: of a half space none.
-        counts_b: The same of B.
+        counts_a: Number of planes, and of points that may press: of a half space none; ``counts_b`` of B.
         R_BA: (3, 3) orientation of A in B.
         p_BA: (3,) origin of A in B, m.
         twist: (6,) twist of B relative to A at the origin of B and in its axes: angular, rad/s, then linear, m/s.
         parameters: (NUM_PARAMETERS,) of the pair.
-        memory: Memory; has separations, weights and weighted forces of all points afterwards.
+        memory: Memory; has weights and weighted forces of all points afterwards, unless nothing presses, see ``apart``.
         wrench: (6,) out: moment about the origin of B and force on B, in its axes, N m and N.
         jacobian: (6, 12) out: derivatives of the wrench by a small motion of A in the frame of B (rotation about its
             origin, then translation), then by ``twist``; (0, 0) for none.
 
     Returns:
-        The separation: least of all soft distances, m.
+        The separation: least of all soft distances, m; a bound from below of it where nothing presses.
 
-    Reads memory: balls, lanes_a, lanes_b, planes.
-    Writes memory: lanes_a, lanes_b.
+    Reads memory: balls, planes.
     """
     _clear(memory, wrench, jacobian)
+    gap = gap_if_apart(planes_a, planes_b, counts_a, counts_b, R_BA, p_BA, parameters, memory)
+    if gap > -math.inf:
+        return gap
     _place(planes_a, balls_a, counts_a[0], R_BA, p_BA, memory)
-    placed, balls, epsilon1 = memory.planes, memory.balls, parameters[EPSILON1]
+    placed, balls = memory.planes, memory.balls
     if jacobian.shape[0] == 0 and counts_b[0] == 1 and counts_b[1] == 0:
         return press_on_plane(placed, counts_a[1], 1, planes_b, twist, parameters, memory, wrench)
     if jacobian.shape[0] == 0 and counts_a[0] == 1 and counts_a[1] == 0:
         return press_on_plane(planes_b, counts_b[1], 0, placed, twist, parameters, memory, wrench)
-    fill_lanes(placed, counts_a[0], memory.lanes_a)
-    fill_lanes(planes_b, counts_b[0], memory.lanes_b)
-    least = min(
-        _separations(planes_b, counts_b[1], memory.lanes_a, balls, counts_a[0], epsilon1, 0, memory),
-        _separations(placed, counts_a[1], memory.lanes_b, balls_b, counts_b[0], epsilon1, 1, memory),
+    return _press_clouds(
+        placed,
+        planes_b,
+        balls,
+        balls_b,
+        counts_a,
+        counts_b,
+        twist,
+        parameters,
+        memory,
+        wrench,
+        jacobian,
     )
-    total = _weigh_points(counts_b[1], counts_a[1], least, parameters[EPSILON2], memory)
-    of_b, of_a = (planes_b, 0, counts_b[1]), (placed, 1, counts_a[1])
-    on_a, on_b = (memory.lanes_a, balls, counts_a[0]), (memory.lanes_b, balls_b, counts_b[0])
-    _add_points(of_b, on_a, least, total, twist, parameters, memory, wrench, jacobian)
-    _add_points(of_a, on_b, least, total, twist, parameters, memory, wrench, jacobian)
-    if jacobian.shape[0] > 0:
-        _move_weights(parameters, memory, wrench, jacobian)
-    return least
 
 
 @entry
@@ -362,120 +454,3 @@ def pair_wrench(
         wrench,
         jacobian,
     )
-
-
-@kernel
-def _weigh_at(points, f, lanes, balls, count, epsilon1, floor, memory):
-    """``weigh`` at a point, unless it has no weight itself; return how many planes count."""
-    if floor >= 0.0:
-        return 0
-    return weigh(lanes, balls, count, points[0, f], points[1, f], points[2, f], epsilon1, floor, memory)
-
-
-@kernel
-def _add_point(points, lanes, found, row, f, twist, parameters, derive, memory, wrench, jacobian):
-    """Add what presses on one point of B (row 0) or A (row 1); nothing if no plane counts.
-
-    Reads memory: sums, weight.
-    Writes memory: force.
-    """
-    share = memory.weight[row, f]
-    for k in range(3):
-        memory.force[3 * row + k, f] = 0.0
-    if found == 0:
-        return
-    sign = 1.0 if row == 0 else -1.0
-    x, y, z = points[0, f], points[1, f], points[2, f]
-    a = sign * (twist[3] + twist[1] * z - twist[2] * y)
-    b = sign * (twist[4] + twist[2] * x - twist[0] * z)
-    c = sign * (twist[5] + twist[0] * y - twist[1] * x)
-    press(lanes, found, x, y, z, a, b, c, parameters, derive, memory)
-    sums = memory.sums
-    f0, f1, f2 = sign * sums[0], sign * sums[1], sign * sums[2]
-    m0, m1, m2 = y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0
-    wrench[0] += share * m0
-    wrench[1] += share * m1
-    wrench[2] += share * m2
-    wrench[3] += share * f0
-    wrench[4] += share * f1
-    wrench[5] += share * f2
-    memory.force[3 * row, f] = share * f0
-    memory.force[3 * row + 1, f] = share * f1
-    memory.force[3 * row + 2, f] = share * f2
-    if derive:
-        _add_derivatives(row, x, y, z, (a, b, c), (f0, f1, f2), share, twist, memory, jacobian)
-        _add_separation(row, x, y, z, (m0, m1, m2, f0, f1, f2), share, memory)
-
-
-@kernel
-def _add_separation(row, x, y, z, G, share, memory):
-    """Add the derivative of a point's separation by a motion of A, and its products with (moment, force).
-
-    Reads memory: products, sums.
-    Writes memory: products.
-    """
-    sign = -share if row == 0 else share
-    g0, g1, g2 = memory.sums[SLOPE], memory.sums[SLOPE + 1], memory.sums[SLOPE + 2]
-    slope = (y * g2 - z * g1, z * g0 - x * g2, x * g1 - y * g0, g0, g1, g2)
-    for k in range(6):
-        memory.products[0, k] += sign * slope[k]
-        for r in range(6):
-            memory.products[1 + r, k] += sign * G[r] * slope[k]
-
-
-@kernel
-def _add_derivatives(row, x, y, z, v, F, share, twist, memory, jacobian):
-    """Add a point's share of the derivatives of (moment, force) on B.
-
-    Args:
-        row: 0 for a point of B, 1 for one of A.
-        x: Place of the point, with y and z, m.
-        v: Its velocity relative to the other body (3), m/s.
-        F: Force on B at it (3), N.
-        share: Its weight.
-        twist: (6,) of B relative to A.
-        memory: ``sums`` has the derivatives of the force on the point.
-        jacobian: (6, 12) in and out.
-
-    Reads memory: sums.
-    """
-    K, D = memory.sums[BY_POINT:BY_VELOCITY], memory.sums[BY_VELOCITY:]
-    for k in range(12):
-        e0, e1, e2 = 1.0 * (k % 3 == 0), 1.0 * (k % 3 == 1), 1.0 * (k % 3 == 2)
-        # How far the point moves, in rotations about the origin and in translations.
-        d0, d1, d2 = e0, e1, e2
-        if k % 6 < 3:
-            d0, d1, d2 = e1 * z - e2 * y, e2 * x - e0 * z, e0 * y - e1 * x
-        moves = k < 6
-        r0 = r1 = r2 = 0.0
-        if row == 0 and moves:
-            # The planes move: seen from them the point and its velocity move the other way, and the force turns along.
-            s0 = s1 = s2 = 0.0
-            if k < 3:
-                s0, s1, s2 = e1 * v[2] - e2 * v[1], e2 * v[0] - e0 * v[2], e0 * v[1] - e1 * v[0]
-                r0, r1, r2 = e1 * F[2] - e2 * F[1], e2 * F[0] - e0 * F[2], e0 * F[1] - e1 * F[0]
-            q0, q1, q2, s0, s1, s2 = -d0, -d1, -d2, -s0, -s1, -s2
-        elif row == 0:
-            q0, q1, q2, s0, s1, s2 = 0.0, 0.0, 0.0, d0, d1, d2
-        elif moves:
-            q0, q1, q2 = d0, d1, d2
-            s0 = -(twist[1] * d2 - twist[2] * d1)
-            s1 = -(twist[2] * d0 - twist[0] * d2)
-            s2 = -(twist[0] * d1 - twist[1] * d0)
-        else:
-            q0, q1, q2, s0, s1, s2 = 0.0, 0.0, 0.0, -d0, -d1, -d2
-        sign = 1.0 if row == 0 else -1.0
-        r0 += sign * (K[0] * q0 + K[1] * q1 + K[2] * q2 + D[0] * s0 + D[1] * s1 + D[2] * s2)
-        r1 += sign * (K[3] * q0 + K[4] * q1 + K[5] * q2 + D[3] * s0 + D[4] * s1 + D[5] * s2)
-        r2 += sign * (K[6] * q0 + K[7] * q1 + K[8] * q2 + D[6] * s0 + D[7] * s1 + D[8] * s2)
-        m0, m1, m2 = y * r2 - z * r1, z * r0 - x * r2, x * r1 - y * r0
-        if row == 1 and moves:
-            m0 += d1 * F[2] - d2 * F[1]
-            m1 += d2 * F[0] - d0 * F[2]
-            m2 += d0 * F[1] - d1 * F[0]
-        jacobian[0, k] += share * m0
-        jacobian[1, k] += share * m1
-        jacobian[2, k] += share * m2
-        jacobian[3, k] += share * r0
-        jacobian[4, k] += share * r1
-        jacobian[5, k] += share * r2

@@ -55,7 +55,7 @@ def damping_and_slope(x, blend):
 def press(lanes, found, x, y, z, a, b, c, parameters, derive, memory):
     """Force on a point at (x, y, z) with velocity (a, b, c) relative to the planes, into ``memory.sums``.
 
-    ``weigh`` has been called for the point, and ``found`` planes count. With ``derive`` also the derivatives.
+    ``found`` planes count, see ``keep_heavy``. With ``derive`` also the derivatives.
 
     Reads memory: drag, near, plane_weight, push.
     Writes memory: speed, sums.

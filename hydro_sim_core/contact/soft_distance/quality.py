@@ -32,10 +32,11 @@ class CloudQuality:
         opening: Size of the sum of all areas times normals, relative to the area; 0 for a closed surface.
         volume: Volume that the planes enclose, m^3; negative if they are inside out.
         wrong_sides: Share of the points beside which the soft distance has the wrong sign, outside or inside. It is
-            asked for at the root of ``epsilon1`` from the surface, and not nearer than half a spacing. Something
-            thinner than that counts as wrong.
-        bulge: How far outside the surface the soft distance is negative, in spacings, as far as it is found around some
-            hundred points. Beside sharp edges that have no mirrored points it is about 0.3.
+            asked for at the root of ``epsilon1`` from the surface, and not nearer than half a spacing; inside not
+            deeper than a quarter of how thick the body is there.
+        bulge: How far outside the surface the soft distance is negative, as far as it is found around some hundred
+            points, in spacings or roots of ``epsilon1``, whichever is more. Beside sharp edges that have no mirrored
+            points it is about 0.3.
         turned: Share of the points behind whose planes there is no body: of a part that is inside out and no cavity.
     """
 
@@ -63,7 +64,7 @@ class CloudQuality:
             ),
             (
                 self.bulge > 0.2,
-                f"the soft distance is negative {self.bulge:.2f} spacings outside an edge or a tip",
+                f"the soft distance is negative {self.bulge:.2f} spacings outside an edge, a tip or something thin",
             ),
         )
         return tuple(sentence for is_so, sentence in told if is_so)
@@ -90,15 +91,15 @@ def cloud_quality(cloud: OrientedCloud, epsilon1: float | None = None) -> CloudQ
     hot, cold = (spacing**2, (SMOOTHED * spacing) ** 2) if epsilon1 is None else (epsilon1, epsilon1)
     check_parameter(hot, "cloud_quality", "epsilon1")
     beside = max(math.sqrt(hot), 0.5 * spacing) * normals
-    outside, inside = (soft_distance(cloud, points + sign * beside, hot) for sign in (1.0, -1.0))
+    is_wrong = (soft_distance(cloud, points + beside, hot) <= 0.0) | _is_wrong_inside(cloud, beside, hot)
     return CloudQuality(
         spacing,
         float(nearest.min() / spacing),
         float(nearest.std() / nearest.mean()),
         float(np.linalg.norm((areas[:, None] * normals).sum(axis=0)) / total),
         float((areas * ((points - middle) * normals).sum(axis=1)).sum() / 3.0),
-        float(((outside <= 0.0) | (inside >= 0.0)).mean()),
-        _bulge(cloud, spacing, cold),
+        float(is_wrong.mean()),
+        _bulge(cloud, spacing, max(spacing, math.sqrt(cold)), cold),
         float((_windings(points, normals, areas) < -0.25).mean()),
     )
 
@@ -114,14 +115,46 @@ def _distances_to_nearest(points: Floats, normals: Floats) -> Floats:
     return nearest[is_one] if is_one.any() else distances[:, 1]
 
 
-def _bulge(cloud: OrientedCloud, spacing: float, epsilon1: float) -> float:
-    """The farthest that the soft distance is negative outside of places around points, in spacings."""
+def _is_wrong_inside(cloud: OrientedCloud, beside: Floats, epsilon1: float) -> NDArray[np.bool_]:
+    """Whether the soft distance is not negative behind each point (N,): ``beside`` (N, 3) m, less in what is thin."""
+    is_wrong = soft_distance(cloud, cloud.points - beside, epsilon1) >= 0.0
+    rows = np.flatnonzero(is_wrong)
+    if len(rows):
+        # Near the edge of a wedge, and in a plate, so deep a place is outside on the other side.
+        wanted = np.sqrt(np.square(beside[rows]).sum(axis=1))
+        depth = np.minimum(wanted, 0.25 * _thickness(cloud, rows))
+        places = cloud.points[rows] - depth[:, None] * cloud.normals[rows]
+        is_wrong[rows] = soft_distance(cloud, places, epsilon1) >= 0.0
+    return is_wrong
+
+
+def _thickness(cloud: OrientedCloud, rows: NDArray[np.int64]) -> Floats:
+    """How far from some points, against their normals, the first cell is that faces away, m; inf if there is none."""
+    assert cloud.areas is not None
+    points, normals, square = cloud.points, cloud.normals, cloud.areas
+    thickness = np.full(len(rows), np.inf)
+    for block in blocks(len(rows), 3 * len(points)):
+        start, inward = points[rows[block], None, :], -normals[rows[block], None, :]
+        rate = (inward * normals).sum(axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            length = ((points - start) * normals).sum(axis=2) / rate
+            off = np.square(start + length[..., None] * inward - points).sum(axis=2)
+            is_hit = (rate > 0.0) & (length > 0.0) & (off < square)
+        thickness[block] = np.where(is_hit, length, np.inf).min(axis=1)
+    return thickness
+
+
+def _bulge(cloud: OrientedCloud, spacing: float, unit: float, epsilon1: float) -> float:
+    """The farthest that the soft distance is negative outside of places around points, in units, m.
+
+    A mean over a length of ``l`` moves the surface of a ball of radius R out by ``l^2 / 2 R``, at any spacing.
+    """
     count = len(cloud.points)
     rows = np.unique(np.linspace(0, count - 1, min(count, _MOST_PROBED)).round().astype(np.int64))
     places, normals = _around(cloud, rows, spacing)
     reached = 0.0
     for height in _HEIGHTS:
-        is_behind = soft_distance(cloud, places + height * spacing * normals, epsilon1) <= 0.0
+        is_behind = soft_distance(cloud, places + height * unit * normals, epsilon1) <= 0.0
         if not is_behind.any():
             break
         reached, places, normals = height, places[is_behind], normals[is_behind]

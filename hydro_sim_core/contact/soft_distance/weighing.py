@@ -1,9 +1,10 @@
 # mypy: allow-untyped-defs
-"""Weights of planes at a point as kernels, by blocks of planes: only what is near the nearest plane is looked at.
+"""Weights of planes at a point as kernels: only what is near the nearest plane is looked at.
 
 A plane weighs ``exp(-(d^2 - d_min^2) / epsilon_1)`` of the nearest one. Below ``e^-40`` that is less than round-off of
-the sum, so that planes count up to a distance of ``sqrt(d_min^2 + 40 epsilon_1)``. The planes of a cloud are stored in
-blocks of neighbours, each with a ball about it, and a block whose ball is farther away is passed by as a whole.
+the sum. Points and planes are stored in blocks of neighbours, each with a ball about it. Which planes may count is
+found out once for all points of a block, see ``nearby``; at each of them no branch is left, so that the compiler takes
+several planes at once.
 """
 
 from __future__ import annotations
@@ -97,6 +98,12 @@ def fill_lanes(planes, count, lanes):
         start = i // BLOCK * (6 * BLOCK) + i % BLOCK
         for r in range(6):
             lanes[start + r * BLOCK] = planes[r, i]
+    _fill_up(lanes, count)
+
+
+@kernel(inline=True)
+def _fill_up(lanes, count):
+    """Fill the last block of ``count`` planes up with such as are far away."""
     for i in range(count, (count + BLOCK - 1) // BLOCK * BLOCK):
         start = i // BLOCK * (6 * BLOCK) + i % BLOCK
         for r in range(3):
@@ -105,26 +112,64 @@ def fill_lanes(planes, count, lanes):
 
 
 @kernel
-def weigh(lanes, balls, count, x, y, z, epsilon1, floor, memory):
-    """Heights of a point over the planes near it, and their weights, into the first entries of ``memory``.
+def nearby(lanes, balls, count, ball, epsilon1, floor, memory):
+    """Find the planes that may count at any place of a ball, into ``memory.near_lanes``.
 
     Args:
         lanes: The planes, see ``fill_lanes``.
         balls: (4, B) about their blocks, see ``balls_of_blocks``.
         count: Number of planes.
-        x: Place of the point, with y and z, m.
+        ball: Middle of the ball (3) and radius, m.
         epsilon1: Temperature, m^2.
         floor: Logarithm of the least weight that counts, from ``LEAST`` to 0.
-        memory: ``near``, ``height`` and ``plane_weight`` receive where in ``lanes`` the planes begin that count, their
-            heights and weights.
+        memory: ``near_lanes`` receives the planes, as ``fill_lanes`` writes them.
 
     Returns:
-        How many planes count. They are followed by planes of no weight up to whole lanes, see ``in_lanes``.
+        How many there are.
 
-    Reads memory: gap, plane_weight.
-    Writes memory: gap, height, near, plane_weight.
+    Reads memory: near, plane_weight.
+    Writes memory: near_lanes, plane_weight.
     """
-    height, weight, near, gap = memory.height, memory.plane_weight, memory.near, memory.gap
+    x, y, z, radius = ball
+    found, nearest = _look_around(lanes, balls, count, x, y, z, radius, floor * epsilon1, memory)
+    a, b, c = lanes[nearest], lanes[nearest + BLOCK], lanes[nearest + 2 * BLOCK]
+    u, v, w = x - a, y - b, z - c
+    limit, kept = u * u + v * v + w * w - floor * epsilon1, 0
+    for block in range(0, found, BLOCK):
+        start = memory.near[block]
+        of_block, square = lanes[start : start + 6 * BLOCK], memory.plane_weight[block : block + BLOCK]
+        for i in range(BLOCK):
+            u, v, w = a - of_block[i], b - of_block[i + BLOCK], c - of_block[i + 2 * BLOCK]
+            square[i] -= 2.0 * radius * math.sqrt(u * u + v * v + w * w)
+        for i in range(BLOCK):
+            # Each is written to the next place, and the place is used up only if it counts: no branch to guess.
+            to = kept // BLOCK * (6 * BLOCK) + kept % BLOCK
+            for r in range(6):
+                memory.near_lanes[to + r * BLOCK] = of_block[i + r * BLOCK]
+            kept += 0 if square[i] > limit else 1
+    _fill_up(memory.near_lanes, kept)
+    return kept
+
+
+@kernel
+def _look_around(lanes, balls, count, x, y, z, radius, spread, memory):
+    """Squared distances of a ball's middle from planes of blocks that may count in the ball.
+
+    Args:
+        lanes: As for ``nearby``, with balls and count.
+        x: Middle of the ball, with y and z, m.
+        radius: Of the ball, m.
+        spread: ``floor epsilon1``, m^2.
+        memory: ``near`` receives where in ``lanes`` the blocks begin, one number for each block of ``plane_weight``,
+            which receives the squares.
+
+    Returns:
+        How many planes there are in these blocks, and where in ``lanes`` the nearest plane is.
+
+    Reads memory: gap, near, plane_weight.
+    Writes memory: gap, near, plane_weight.
+    """
+    gap, near, square = memory.gap, memory.near, memory.plane_weight
     blocks = (count + BLOCK - 1) // BLOCK
     # The middle of a block's ball is one of its planes, so that the nearest plane is no farther.
     least = math.inf
@@ -132,25 +177,90 @@ def weigh(lanes, balls, count, x, y, z, epsilon1, floor, memory):
         u, v, w = x - balls[0, b], y - balls[1, b], z - balls[2, b]
         gap[b] = u * u + v * v + w * w
         least = gap[b] if gap[b] < least else least
-    reach, found = math.sqrt(least - floor * epsilon1), 0
+    most = math.sqrt(least) + radius
+    reach, found = radius + math.sqrt(most * most - spread), 0
     for b in range(blocks):
         limit = balls[3, b] + reach
         if gap[b] > limit * limit:
             continue
         # Slices, as an index of a loop is seen to be positive, and their rows to lie apart.
-        of_block = lanes[b * (6 * BLOCK) : (b + 1) * (6 * BLOCK)]
-        h, d = height[found : found + BLOCK], weight[found : found + BLOCK]
+        of_block, d = lanes[b * (6 * BLOCK) : (b + 1) * (6 * BLOCK)], square[found : found + BLOCK]
         for i in range(BLOCK):
             u, v, w = x - of_block[i], y - of_block[i + BLOCK], z - of_block[i + 2 * BLOCK]
-            h[i] = u * of_block[i + 3 * BLOCK] + v * of_block[i + 4 * BLOCK] + w * of_block[i + 5 * BLOCK]
             d[i] = u * u + v * v + w * w
         near[found] = b * (6 * BLOCK)
         found += BLOCK
-    return _keep(_least(weight, found), found, 1.0 / epsilon1, floor, memory)
+    least, k = least_of(square, found), 0
+    while square[k] != least and k < found - 1:
+        k += 1
+    return found, near[k // BLOCK * BLOCK] + k % BLOCK
 
 
 @kernel
-def _least(values, count):
+def weigh(lanes, count, x, y, z, epsilon1, memory):
+    """Heights of a point over planes and their weights relative to that of the nearest, of those that count.
+
+    Args:
+        lanes: The planes, see ``fill_lanes``.
+        count: Number of planes.
+        x: Place of the point, with y and z, m.
+        epsilon1: Temperature, m^2.
+        memory: ``near``, ``height`` and ``plane_weight`` receive where in ``lanes`` the planes begin that count, their
+            heights, m, and weights.
+
+    Returns:
+        How many planes count; the sum of their weights; and that of weights times heights, m. They are followed by
+        planes of no weight up to whole lanes.
+
+    Reads memory: height, plane_weight.
+    Writes memory: height, plane_weight.
+    """
+    h, s = memory.height, memory.plane_weight
+    blocks = (count + BLOCK - 1) // BLOCK
+    for b in range(blocks):
+        # Slices, as an index of a loop is seen to be positive, and their rows to lie apart.
+        of_block = lanes[b * (6 * BLOCK) : (b + 1) * (6 * BLOCK)]
+        height, square = h[b * BLOCK : (b + 1) * BLOCK], s[b * BLOCK : (b + 1) * BLOCK]
+        for i in range(BLOCK):
+            u, v, w = x - of_block[i], y - of_block[i + BLOCK], z - of_block[i + 2 * BLOCK]
+            height[i] = (
+                u * of_block[i + 3 * BLOCK] + v * of_block[i + 4 * BLOCK] + w * of_block[i + 5 * BLOCK]
+            )
+            square[i] = u * u + v * v + w * w
+    found = _keep(blocks, least_of(s, blocks * BLOCK), 1.0 / epsilon1, memory)
+    t0 = t1 = t2 = t3 = m0 = m1 = m2 = m3 = 0.0
+    for k in range(0, in_lanes(found), 4):
+        t0, t1, t2, t3 = t0 + s[k], t1 + s[k + 1], t2 + s[k + 2], t3 + s[k + 3]
+        m0, m1 = m0 + s[k] * h[k], m1 + s[k + 1] * h[k + 1]
+        m2, m3 = m2 + s[k + 2] * h[k + 2], m3 + s[k + 3] * h[k + 3]
+    return found, (t0 + t1) + (t2 + t3), (m0 + m1) + (m2 + m3)
+
+
+@kernel
+def _keep(blocks, least, scale, memory):
+    """Keep the planes that count, and put their weights in place of squared distances.
+
+    Reads memory: height, plane_weight.
+    Writes memory: height, near, plane_weight.
+    """
+    height, weight, near, kept = memory.height, memory.plane_weight, memory.near, 0
+    for b in range(blocks):
+        for i in range(BLOCK):
+            # As in ``nearby``.
+            exponent = (least - weight[b * BLOCK + i]) * scale
+            weight[kept], height[kept], near[kept] = exponent, height[b * BLOCK + i], b * (6 * BLOCK) + i
+            kept += 1 if exponent > LEAST else 0
+    for k in range(kept, in_lanes(kept)):
+        weight[k], height[k], near[k] = 0.0, 0.0, 0
+    for k in range(in_lanes(kept)):
+        weight[k] = exponential(weight[k])
+    for k in range(kept, in_lanes(kept)):
+        weight[k] = 0.0
+    return kept
+
+
+@kernel
+def least_of(values, count):
     """The least of ``count`` values, four at a time; ``count`` is a multiple of 4."""
     a = b = c = d = math.inf
     for k in range(0, count, 4):
@@ -162,25 +272,21 @@ def _least(values, count):
 
 
 @kernel
-def _keep(least, found, scale, floor, memory):
-    """Keep planes of the blocks found that weigh enough, and put their weights in place of squared distances.
+def keep_heavy(found, floor, memory):
+    """Keep planes that weigh more than ``e^floor`` of the heaviest, of those that ``weigh`` found; return how many.
+
+    They are followed by planes of no weight up to whole lanes.
 
     Reads memory: height, near, plane_weight.
     Writes memory: height, near, plane_weight.
     """
-    height, weight, near, kept = memory.height, memory.plane_weight, memory.near, 0
-    for block in range(0, found, BLOCK):
-        start = near[block]
-        for i in range(BLOCK):
-            # Each is written to the next place, and the place is used up only if it counts: no branch to guess.
-            exponent = (least - weight[block + i]) * scale
-            weight[kept], height[kept], near[kept] = exponent, height[block + i], start + i
-            kept += 1 if exponent > floor else 0
-    whole = in_lanes(kept)
-    for k in range(kept, whole):
+    near, height, weight = memory.near, memory.height, memory.plane_weight
+    least, kept = exponential(floor), 0
+    for k in range(found):
+        # The weight is not read back: what is to be written next would have to wait for it.
+        one = weight[k]
+        weight[kept], height[kept], near[kept] = one, height[k], near[k]
+        kept += 1 if one > least else 0
+    for k in range(kept, in_lanes(kept)):
         weight[k], height[k], near[k] = 0.0, 0.0, 0
-    for k in range(whole):
-        weight[k] = exponential(weight[k])
-    for k in range(kept, whole):
-        weight[k] = 0.0
     return kept

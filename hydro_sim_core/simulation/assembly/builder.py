@@ -48,10 +48,10 @@ from hydro_sim_core.simulation.assembly.start_overlaps import (
     LinkOverlap,
     StartPose,
     meant_to_overlap,
-    pieces_of,
     robots_of,
     start_coordinates,
     warn_of_starts,
+    within_pieces,
 )
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.simulation.stepping.point_model import PointPairs
@@ -77,6 +77,7 @@ class BuiltModel:
         laws: What is told about pairs of links.
         neighbours: Pairs of groups that a joint connects, and what joint that is.
         robot: (C,) index of the robot of each collider, that of the one which it is attached to; -1 for static shapes.
+        deep_start: Which bodies start deep in each other, in words; empty if none do.
     """
 
     model: Model
@@ -88,6 +89,7 @@ class BuiltModel:
     laws: PairLaws
     neighbours: Mapping[frozenset[Group], str]
     robot: Indices
+    deep_start: str
 
 
 def build_model(
@@ -132,23 +134,24 @@ def build_model(
     neighbours, laws = _neighbours(placed, assembly), pair_laws(robots, contact, source)
     colliders, pairs, skinned = _find_pairs(colliders, environment, assembly, neighbours, laws, margin_rule)
     start, robot = StartPose(colliders, assembly, q0), robots_of(colliders, placed)
-    inside = _same(pieces_of(colliders, placed, robot), pairs)
+    inside = within_pieces(colliders, placed, robot, pairs)
     meant = meant_to_overlap(colliders, pairs, assembly, grippers, laws.links("pressure_field"))
     overlaps, drawn = start.overlaps(pairs, skinned, np.where(inside & ~meant, LEAST_DEPTH, np.inf))
-    if not known:  # else things are where another scene has brought them
-        warn_of_starts(start, pairs, skinned, ~inside | meant, overlaps, source)
-        warn_of_soft_pairs(colliders, pairs[~drawn], skinned[~drawn], assembly.tree.mass, gravity, source)
+    deep = "" if known else warn_of_starts(start, pairs, skinned, ~inside | meant, overlaps, source)
     pairs, skinned = pairs[~drawn], skinned[~drawn]
+    if not known:  # else things are where another scene has brought them
+        warn_of_soft_pairs(colliders, pairs, skinned, assembly.tree.mass, gravity, source)
     _check_grains(colliders, pairs, law)
     pose_of = None if known else start.body_pose
     points, rows = point_pairs(
         colliders, laws, _names(assembly, environment), len(pairs), _led(assembly), pose_of
     )
-    skinned = np.concatenate([skinned, np.zeros_like(rows, dtype=bool)])
-    pairs = np.concatenate([pairs, rows])
+    pairs, skinned = (np.concatenate(both) for both in ((pairs, rows), (skinned, np.zeros_like(rows, bool))))
     compensated, splits_faces = set(compensated_joints), contact.representation == "triangle"
     model = _model(colliders, pairs, skinned, points, assembly, damping, splits_faces, options, compensated)
-    return BuiltModel(model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot)
+    return BuiltModel(
+        model, assembly, q0, tuple(colliders), margin_rule, overlaps, laws, neighbours, robot, deep
+    )
 
 
 def _model(
@@ -486,12 +489,6 @@ def _neighbours(placed: Sequence[PlacedRobot], assembly: Assembly) -> dict[froze
                     f"{kind} joint {joint.name}"
                 )
     return neighbours
-
-
-def _same(piece: Indices, pairs: Indices) -> NDArray[np.bool_]:
-    """Which pairs (P,) are of one piece of a robot, with what is attached to it."""
-    a, b = piece[pairs.T]
-    return np.asarray((a == b) & (a >= 0))
 
 
 def _compensation_mask(assembly: Assembly, joints: set[str]) -> NDArray[np.int64]:

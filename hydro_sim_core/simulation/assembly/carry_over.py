@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
-from hydro_sim_core.simulation.stepping.kept_contacts import keep_contacts, put_contacts
+from hydro_sim_core.simulation.stepping.kept_contacts import keep_all, put_contacts
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import count_loads
 
@@ -115,7 +115,7 @@ def _carry_contacts(old: Machine, new: Machine, new_pair: Indices) -> None:
         new: Machine to copy to.
         new_pair: Row in the new model of every pair of the old one, -1 where there is none.
     """
-    contacts = keep_contacts(old)
+    contacts = keep_all(old)
     contacts = contacts.selected(np.flatnonzero(new_pair[contacts.pair] >= 0))
     put_contacts(new, contacts._replace(pair=new_pair[contacts.pair]))
     patches, target = old.scratch.patches, new.scratch.patches

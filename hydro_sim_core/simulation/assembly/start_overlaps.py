@@ -220,7 +220,7 @@ def warn_of_starts(
     asked: np.ndarray,
     taken_out: Sequence[LinkOverlap],
     source: Path,
-) -> None:
+) -> str:
     """Warn of bodies that start deep in each other, which burst apart or swallow each other, and of what is taken out.
 
     Args:
@@ -230,16 +230,21 @@ def warn_of_starts(
         asked: (P,) whether a pair is looked at.
         taken_out: Links of a robot that do not touch because they overlap at the start.
         source: Scene file, for the message.
+
+    Returns:
+        Which bodies start deep in each other, and how deep, in words; empty if none do.
     """
     _warn_of_taken_out(taken_out, source)
     least = np.maximum(DEEP_ROOMS * strides_of_pairs(start.colliders, pairs).room, LEAST_DEEP)
     overlaps, _ = start.overlaps(pairs, skinned, np.where(asked, least, np.inf))
-    if overlaps:
+    told = _listing(overlaps) if overlaps else ""
+    if told:
         logger.warning(
             "%s: starts in deep overlap: %s; move them apart, or give them law none in contact.pairs",
             source,
-            _listing(overlaps),
+            told,
         )
+    return told
 
 
 def robots_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> np.ndarray:
@@ -252,7 +257,15 @@ def robots_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot]) -> n
     return np.array([root[c.robot] if c.robot >= 0 else -1 for c in colliders], dtype=np.int64)
 
 
-def pieces_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot], robot: np.ndarray) -> np.ndarray:
+def within_pieces(
+    colliders: Sequence[Collider], placed: Sequence[PlacedRobot], robot: np.ndarray, pairs: Indices
+) -> np.ndarray:
+    """Which of the pairs (P, 2) of geometries hang together without free joints (P,)."""
+    piece = _pieces_of(colliders, placed, robot)
+    return np.asarray((piece[pairs[:, 0]] == piece[pairs[:, 1]]) & (piece[pairs[:, 0]] >= 0))
+
+
+def _pieces_of(colliders: Sequence[Collider], placed: Sequence[PlacedRobot], robot: np.ndarray) -> np.ndarray:
     """Numbers (C,) of what hangs together without free joints, by geometry; -1 where ``robot`` is.
 
     A link on a free joint is another body: it is drawn where it starts, not into what it hangs on.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from hydro_sim_core.compilation import Handle
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.integrators.other_steps import cross_soft, soft_memory, velocities_after_jumps
 from hydro_sim_core.simulation.integrators.soft_forces import advance_soft
+from hydro_sim_core.simulation.integrators.soft_friction import longest_friction_step
 from hydro_sim_core.simulation.integrators.steppers import StepFailed
 from hydro_sim_core.simulation.integrators.substeps import no_substeps
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -18,6 +21,10 @@ from hydro_sim_core.simulation.stepping.model import State
 from hydro_sim_core.simulation.stepping.soft_model import make_soft_scratch
 from hydro_sim_core.simulation.stepping.step import DONE
 
+logger = logging.getLogger(__name__)
+
+#: Steps after which friction is looked at; then again each time as many were taken as before.
+_FIRST_LOOK = 50
 OVERFLOWS = (
     "overflows; give a shorter time_step, a lower solver.soft.stiffness or lower gains of drives, or reset"
 )
@@ -45,6 +52,8 @@ class SoftSteps:
         self._other: Handle | None = None
         self._make_room()
         self.failed: State | None = None
+        #: Step at which friction is looked at next; never again once there was a warning.
+        self._next_look = float(_FIRST_LOOK)
 
     @property
     def machine(self) -> Machine:
@@ -89,6 +98,23 @@ class SoftSteps:
         if advance_soft(machine.handle, soft, memory, self._time_step, steps) != DONE:
             self.failed = self.failed or machine.copy_state()
             raise StepFailed(OVERFLOWS)
+        number = int(machine.state.step[0])
+        if number >= self._next_look:
+            self._next_look = 2.0 * number
+            self._look_at_friction()
+
+    def _look_at_friction(self) -> None:
+        """Warn, once, if steps are too long for friction."""
+        longest = longest_friction_step(self._machine)
+        if self._time_step > longest:
+            self._next_look = math.inf
+            logger.warning(
+                "friction under smooth contact needs steps below %.2g ms here, and they take %.2g ms: what lies still "
+                "trembles; give a shorter time_step, or a solver.soft.stiction_velocity %.2g times as large",
+                1e3 * longest,
+                1e3 * self._time_step,
+                self._time_step / longest,
+            )
 
     def statistics(self) -> dict[str, float | int]:
         """No statistics: every step is one step."""

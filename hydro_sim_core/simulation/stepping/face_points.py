@@ -3,7 +3,8 @@
 
 A face that acts at its centroid has the force of its linear pressure, but not the moment, and lets a body turn within
 it without resistance. Three points that share its area have both, exactly: their second moments are those of the
-polygon. They lie inside of it, so that what presses all over a face presses at each of them.
+polygon. They lie inside of it, so that what presses all over a face presses at each of them. Elsewhere a face acts at
+its centre of pressure.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from hydro_sim_core.contact.pressure_field.faces import (
 
 #: Number of points of a face.
 POINTS = 3
-#: Cosines of the angle between normal and gradient between which the points of a face move from its centroid to where
-#: they have the moments of its area: of two rigid bodies, and of others. What is below leans.
+#: Cosines of the angle between normal and gradient between which the points of a face move apart along the way on which
+#: its pressure falls: of two rigid bodies, and of others. What is below leans.
 ACROSS = (0.8, 0.9)
 UPRIGHT_TO_SURE = (UPRIGHT, SURE_RISE)
 #: Which faces of a pair press with all moments.
 NO_FACES, THOSE_OF_COARSE_PATCHES, ALL_FACES = range(3)
 #: Shares of a patch's second moment within its faces, in the direction in which it is largest, between which the points
-#: move apart: what lies below is an error that is left.
+#: move apart. What lies below is left out of what resists a turn within a step, and no moment at its beginning.
 FINE, COARSE = 0.05, 0.07
-#: Second moments of a face between which its points move apart, as shares of the square of the patch's area: less is
-#: nothing beside the moments of all.
+#: Second moments of a face between which its points move apart, as shares of the square of the patch's area, or of that
+#: of a square with its least second moment: less is nothing beside the moments of all.
 TINY, SMALL = 1e-8, 1e-7
 #: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
 CUT = 1e-6
@@ -62,7 +63,8 @@ def apart_and_area(model, scratch, pair, first, last):
         last: The one behind the last.
 
     Returns:
-        The share, from 0 to 1, and the area of what presses, m^2.
+        The share, from 0 to 1, and the area of what presses, m^2; of a patch that is narrow in some direction no more
+        than that of a square with its least second moment.
 
     Reads model: pair_flat, pair_moments; scratch.faces: data.
     """
@@ -79,8 +81,8 @@ def apart_and_area(model, scratch, pair, first, last):
     area, at_most = _bound_on_share(scratch.faces, first, last)
     if at_most <= FINE:
         return 0.0, area
-    share = _share_within(scratch.faces, first, last, area)
-    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), area
+    share, least = _share_within(scratch.faces, first, last, area)
+    return min(max((share - FINE) / (COARSE - FINE), 0.0), 1.0), min(area, math.sqrt(12.0 * least))
 
 
 @kernel
@@ -155,6 +157,9 @@ def _share_within(faces, first, last, area):
         last: The one behind the last.
         area: Of what presses, m^2.
 
+    Returns:
+        The share, and the second moment in the direction in which that is least, m^4.
+
     Reads faces: data.
     """
     data, x, n = faces.data, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -164,7 +169,7 @@ def _share_within(faces, first, last, area):
         n = _added(n, own, data, NORMAL, f)
     size = math.sqrt(dot(n, n))
     if not size > 0.0:
-        return 0.0
+        return 0.0, 0.0
     u, v = axes_across((n[0] / size, n[1] / size, n[2] / size))
     uu = uv = vv = all_uu = all_uv = all_vv = 0.0
     for f in range(first, last):
@@ -183,8 +188,11 @@ def _share_within(faces, first, last, area):
     # The larger root of det(within - share * all) = 0.
     whole, mixed = all_uu * all_vv - all_uv * all_uv, uu * all_vv + vv * all_uu - 2.0 * uv * all_uv
     if not whole > 0.0:
-        return 1.0
-    return (mixed + math.sqrt(max(mixed * mixed - 4.0 * whole * (uu * vv - uv * uv), 0.0))) / (2.0 * whole)
+        return 1.0, 0.0
+    root = math.sqrt(max(mixed * mixed - 4.0 * whole * (uu * vv - uv * uv), 0.0))
+    most = 0.5 * (all_uu + all_vv + math.sqrt((all_uu - all_vv) * (all_uu - all_vv) + 4.0 * all_uv * all_uv))
+    # The product of both is known more precisely than their difference.
+    return (mixed + root) / (2.0 * whole), whole / most
 
 
 @kernel(inline=True)
@@ -225,10 +233,10 @@ def set_points(faces, f, is_rigid, apart, area, points):
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     if not is_rigid and faces.data[PRESSURE, f] <= 0.0:
         return 1
-    apart *= _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
-    if apart == 0.0:
-        return 1
     ahead, aside = points_of(faces, f)
+    held = _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
+    if held < 1.0:
+        ahead, aside = _beside_fall(faces.data, f, ahead, held), _beside_fall(faces.data, f, aside, held)
     moment, whole = faces.data[AREA, f] * (0.5 * dot(ahead, ahead) + dot(aside, aside) / 1.5), area * area
     if not moment > (0.0 if is_rigid else TINY * whole):
         return 1
@@ -240,6 +248,59 @@ def set_points(faces, f, is_rigid, apart, area, points):
         points[1, axis] = q - 0.5 * p
         points[2, axis] = -q - 0.5 * p
     return POINTS if _have_one_sign(faces.data, f, points) else 1
+
+
+@kernel(inline=True)
+def way_to_pressure(faces, f, num, points):
+    """Way (3) from the centroid of face ``f`` to where its force has the moment that its points lack, m.
+
+    Of one point that is the way to the centre of pressure. So the moment of a step's beginning is exact in fine
+    patches, too; what these leave out is how it changes as the bodies turn in the step.
+
+    Args:
+        faces: ``FaceBuffer``.
+        f: Face; one without pressure has none.
+        num: Number of its points.
+        points: (POINTS, 3) points relative to the centroid, m.
+
+    Reads faces: data.
+    """
+    data, pressure = faces.data, faces.data[PRESSURE, f]
+    if not pressure > 0.0:
+        return 0.0, 0.0, 0.0
+    g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    if data[AHEAD, f] < math.inf:
+        e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
+        p, p_h, q, q_h = data[AHEAD, f], data[AHEAD + 1, f], data[ASIDE, f], data[ASIDE + 1, f]
+        g_e, g_h = dot(g, e), dot(g, h)
+        a, b = _shares_of_pressure(pressure, g_e * p + g_h * p_h, g_e * q + g_h * q_h)
+        u, v = a * p + b * q, a * p_h + b * q_h
+        x, y, z = u * e[0] + v * h[0], u * e[1] + v * h[1], u * e[2] + v * h[2]
+    else:
+        ahead, aside = _points_of_polygon(faces, f)
+        a, b = _shares_of_pressure(pressure, dot(g, ahead), dot(g, aside))
+        x, y, z = (
+            a * ahead[0] + b * aside[0],
+            a * ahead[1] + b * aside[1],
+            a * ahead[2] + b * aside[2],
+        )
+    if num > 1:
+        for j in range(num):
+            share = dot(g, points[j]) / (num * pressure)
+            x, y, z = x - share * points[j, 0], y - share * points[j, 1], z - share * points[j, 2]
+    return x, y, z
+
+
+@kernel(inline=True)
+def _shares_of_pressure(pressure, of_p, of_q):
+    """Components along p and q of the mean of three points with all moments, by the pressures that they have.
+
+    Where one has none, part of the face presses with less than nothing.
+    """
+    first = max(pressure + of_p, 0.0)
+    second, third = max(pressure + of_q - 0.5 * of_p, 0.0), max(pressure - of_q - 0.5 * of_p, 0.0)
+    share = 1.0 / (first + second + third)
+    return share * (first - 0.5 * (second + third)), share * (second - third)
 
 
 @kernel
@@ -368,6 +429,17 @@ def _apart(data, f, cosines):
     if abs(across) >= whole * steepness:
         return 1.0
     return max(0.0, (abs(across) / steepness - none) / (whole - none))
+
+
+@kernel(inline=True)
+def _beside_fall(data, f, x, held):
+    """A vector along face ``f`` of which a share ``held`` is left along the way on which its pressure falls."""
+    n = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
+    g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    rise = dot(n, g)
+    t = g[0] - rise * n[0], g[1] - rise * n[1], g[2] - rise * n[2]
+    less = (1.0 - held) * dot(t, x) / dot(t, t)
+    return x[0] - less * t[0], x[1] - less * t[1], x[2] - less * t[2]
 
 
 @kernel

@@ -26,6 +26,8 @@ class KeptContacts(NamedTuple):
     """
 
     pair: Rows
+    R_BA: Array
+    p_BA: Array
     p_GR: Array
     R_WG: Array
     p_WG: Array
@@ -59,17 +61,22 @@ _ROWS = KeptContacts._fields[:-2]
 
 
 def keep_contacts(machine: Machine) -> KeptContacts:
-    """Copy the patches of the last step, with all polygons: another model would not find them."""
-    model, scratch = machine.model, machine.scratch
-    patches, faces = scratch.patches, scratch.faces
+    """Copy the patches of the last step; their faces have the polygons that have been made."""
+    patches, faces = machine.scratch.patches, machine.scratch.faces
     num = int(patches.num[0])
-    for p in range(num):
-        make_polygons(model, faces, patches, p)
     count = int(patches.first_face[num])
     rows = [getattr(patches, name)[:num].copy() for name in _ROWS]
     data, *tail = faces
     kept = FaceBuffer._make([data[:, :count].copy(), *(array[:count].copy() for array in tail)])
     return KeptContacts._make([*rows, np.diff(patches.first_face[: num + 1]), kept])
+
+
+def keep_all(machine: Machine) -> KeptContacts:
+    """Copy the patches of the last step with all polygons, for another model, which would not find them."""
+    patches = machine.scratch.patches
+    for p in range(int(patches.num[0])):
+        make_polygons(machine.model, machine.scratch.faces, patches, p)
+    return keep_contacts(machine)
 
 
 class FoundAt(Protocol):

@@ -20,7 +20,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
-from hydro_sim_core.simulation.stepping.face_points import pressure_at, set_points
+from hydro_sim_core.simulation.stepping.face_points import NO_FACES, pressure_at, set_points, way_to_pressure
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
@@ -160,9 +160,9 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
 
     ``ways`` is what ``choose_directions`` tells.
 
-    Reads model: pair_flat, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist; model.options:
-    stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR, pair;
-    scratch.problem: delassus, first_block, v0.
+    Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
+    model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR,
+    pair; scratch.problem: delassus, first_block, v0.
     Writes scratch: face_points, push_along, twist; scratch.patches: faded_force; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
@@ -170,6 +170,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     pair = scratch.patches.pair[p]
     apart, area_of_all = scratch.patches.apart[p], scratch.patches.area[p]
     is_rigid, V = model.pair_flat[pair] == 0.0, scratch.twist
+    has_moments = not is_rigid and model.pair_moments[pair] != NO_FACES
     if not is_rigid:
         relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
@@ -187,7 +188,9 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
                 continue
         area, slope = set_push(data, f, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
-        share = rising * area / num
+        share, way = rising * area / num, (0.0, 0.0, 0.0)
+        if has_moments and apart < 1.0:
+            way = way_to_pressure(scratch.faces, f, num, points)
         for j in range(num):
             x = points[j]
             pressure = pressure_at(data, f, x) if num > 1 else data[PRESSURE, f]
@@ -195,7 +198,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
                 pressure -= dt * rise_of_passing(data, f, p_GR, V)
             out = blocks[block]
             for i in range(3):
-                x_i = data[CENTROID + i, f] - p_GR[i]
+                x_i = data[CENTROID + i, f] - p_GR[i] + way[i]
                 out[(X + i) * LANES + lane] = x_i + x[i] if num > 1 else x_i
                 out[(N + i) * LANES + lane] = push[i]
             out[ELASTIC * LANES + lane] = share * pressure
