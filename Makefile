@@ -6,7 +6,7 @@
 # make workspace  build the ROS packages with colcon against the wheels, and test what only they have
 # make bench      measure speed beside Drake and MuJoCo into benchmarks/results
 # make bench-ros  measure the node: jitter over ten minutes, latency, lock-step, cost of publishing
-# make gpu-check  on a machine with a GPU: agreement of batches with the processor, and their speed
+# make gpu-check  on a machine with a GPU: agreement of batches and large patches with the processor, and their speed
 # make robots     public robots, tried one by one: ROBOTS='example-robot-data=FOLDER …' says where their files are
 # make tasks      every shipped task headless, SEEDS=1 draws of each, into build/tasks
 # make parts      bolts, nuts, pegs and gears of Factory: PARTS=IsaacGymEnvs/assets says where their files are
@@ -116,8 +116,10 @@ bench-ros: $(VENV)/.test-ready
 
 gpu-check: export OMP_NUM_THREADS ?= 1
 gpu-check: $(VENV)/.test-ready
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/compilation/test_side_by_side.py tests/simulation/test_batches.py
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/compilation/test_side_by_side.py tests/compilation/test_grids.py \
+		tests/simulation/test_batches.py tests/contact/test_large_patches.py
 	$(BIN)/python benchmarks/gpu.py
+	$(BIN)/python benchmarks/big_patch.py
 
 SEEDS ?= 1
 tasks: export OMP_NUM_THREADS ?= 1

@@ -22,8 +22,6 @@ from hydro_sim_core.solvers import solver_entries
 
 #: Packages whose entry points programs call; those of ``experiments`` serve measurements only.
 _ROOMS = ("contact", "dynamics", "sensors", "simulation", "solvers")
-#: Modules that are not compiled here, as they need CUDA.
-_LEFT_OUT = ("hydro_sim_core.contact.pressure_field.cuda_query",)
 
 
 def compile_kernels(
@@ -97,8 +95,7 @@ def engine_entries() -> list[Entry]:
     for room in _ROOMS:
         package = importlib.import_module(f"hydro_sim_core.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if module.name not in _LEFT_OUT:
-                importlib.import_module(module.name)
+            importlib.import_module(module.name)
     solver_entries()  # entry points made from tables on demand
     ours = tuple(f"{hydro_sim_core.__name__}.{room}." for room in _ROOMS)
     return [entry for symbol, entry in Entry.registry.items() if symbol.startswith(ours)]

@@ -31,6 +31,8 @@ STEP_WORLDS = "hydro_step_worlds"
 #: worlds, the addresses of what is shared and of the rows.
 PLACES_VARIABLE, _PLACES = "hydro_places", 5
 _WORLD = "hydro_advance_world"
+#: What is called from outside.
+_SHOWN = (STEP_WORLDS, PLACES_VARIABLE)
 #: Words of structs, and those of them that are the address of another: (word, other).
 Structs = tuple[Sequence[int], Sequence[tuple[int, int]]]
 #: LLVM's measure of the size of functions that are copied to where they are called; by default 225. Less code again.
@@ -39,7 +41,8 @@ _INLINED = 40
 _ROUNDS = 2
 #: Instructions that LLVM looks back for what has been stored at an address; by default 100.
 _FAR_BACK = 5000
-_TRIPLE = "nvptx64-nvidia-cuda"
+#: LLVM's name of GPUs.
+TRIPLE = "nvptx64-nvidia-cuda"
 
 _CUDA = """
 @{variable} = addrspace(4) externally_initialized global [{places} x i64] zeroinitializer, align 8
@@ -201,7 +204,7 @@ end:
 def translated(kernel: Kernel, solve: Entry, struct: type, memory: SideBySide) -> str:
     """LLVM's intermediate code of ``kernel(struct, solve, dt)`` and all that it calls, for any target."""
     target = Target("generic", "")
-    with _own_settings(), translating_for(memory), _constants_stay():
+    with _own_settings(), translating_for(memory), constants_stay():
         typing_context, context = cpu_target.typing_context, cpu_target.target_context
         typing_context.refresh()
         context.refresh()
@@ -254,7 +257,7 @@ def shape_code() -> None:
 
 
 @contextmanager
-def _constants_stay() -> Iterator[None]:
+def constants_stay() -> Iterator[None]:
     """Tell LLVM that what all worlds share, and parameters, do not change while a program runs: loads may be moved.
 
     Only arrays that kernels may not write are contiguous and read-only here, see ``side_by_side``.
@@ -276,8 +279,20 @@ def _constants_stay() -> Iterator[None]:
         arrayobj.load_item = load
 
 
-def _linked(code: str, glue: str, machine: Any, triple: str) -> Any:
-    """The optimised module of translated code and a target's own functions; only what is called from outside stays."""
+def linked(
+    code: str, glue: str, machine: Any, triple: str, shown: Sequence[str], *, whole: bool = False
+) -> Any:
+    """The optimised module of translated code and a target's own functions.
+
+    Args:
+        code: Translated code.
+        glue: The target's own functions.
+        machine: LLVM's machine for which to optimise.
+        triple: LLVM's name of the target.
+        shown: Names that stay: what is called from outside.
+        whole: Whether to copy every function to where it is called: arrays of which no function gets the address may
+            stay in registers.
+    """
     code = re.sub(r"@sqrt\(", "@llvm.sqrt.f64(", re.sub(r"declare double @sqrt\(.*", "", code))
     if "llvm.sqrt.f64(double" not in re.sub(r"call.*", "", code):
         code += "\ndeclare double @llvm.sqrt.f64(double)\n"
@@ -285,8 +300,12 @@ def _linked(code: str, glue: str, machine: Any, triple: str) -> Any:
     module.link_in(llvm.parse_assembly(glue))
     module.triple, module.data_layout = triple, str(machine.target_data)
     for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name not in (STEP_WORLDS, PLACES_VARIABLE):
+        if not value.is_declaration and value.name not in shown:
             value.linkage = llvm.Linkage.internal
+    if whole:
+        for function in module.functions:
+            if not function.is_declaration and function.name not in shown:
+                function.add_function_attribute("alwaysinline")
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = False
     options.inlining_threshold = _INLINED
@@ -328,17 +347,22 @@ def _constants(structs: Structs) -> str:
     return "\n".join(lines)
 
 
-def ptx(code: str, structs: Structs, lanes: int, processor: str = "sm_90", threads: int = 64) -> str:
-    """PTX of translated code for these structs, with ``lanes`` worlds a warp; ``STEP_WORLDS`` takes the time step."""
+def machine_of(processor: str) -> Any:
+    """LLVM's machine for GPUs with this processor."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(cpu=processor, features="+ptx78", opt=3)
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=processor, features="+ptx78", opt=3)
+
+
+def ptx(code: str, structs: Structs, lanes: int, processor: str = "sm_90", threads: int = 64) -> str:
+    """PTX of translated code for these structs, with ``lanes`` worlds a warp; ``STEP_WORLDS`` takes the time step."""
+    machine = machine_of(processor)
     glue = _glue(_CUDA, structs, lanes, threads)
-    module = _linked(_without_far_angles(code), glue, machine, _TRIPLE)
+    module = linked(without_far_angles(code), glue, machine, TRIPLE, _SHOWN)
     return str(machine.emit_assembly(module))
 
 
-def _without_far_angles(code: str) -> str:
+def without_far_angles(code: str) -> str:
     """Code in which sine and cosine of angles beyond ``arithmetic.LARGEST_ANGLE`` are NaN, which ends a world.
 
     For these the kernels call the C library, which a GPU has not.
@@ -352,5 +376,5 @@ def _without_far_angles(code: str) -> str:
 def object_code(code: str, structs: Structs, lanes: int, target: Target) -> bytes:
     """Object file for a processor, in which ``STEP_WORLDS`` steps one world after another: to test without a GPU."""
     machine = _codegen(target)._tm
-    module = _linked(code, _glue(_HOST, structs, lanes), machine, llvm.get_process_triple())
+    module = linked(code, _glue(_HOST, structs, lanes), machine, llvm.get_process_triple(), _SHOWN)
     return bytes(machine.emit_object(module))

@@ -48,6 +48,18 @@ class SideBySide:
         return SHARED if isinstance(layout, ArrayLayout) and layout.const else LANES
 
 
+@dataclass(frozen=True)
+class Addressed(SideBySide):
+    """Memory of a single struct of whose fields every one holds an address, as arrays of a GPU have them.
+
+    All threads of a grid (see ``grids``) see the same arrays; ``hydro_address(i64)`` makes a pointer of an address.
+    """
+
+    def place(self, struct: StructLayout, name: str) -> str:
+        """Where the array of a field lies: where the field says."""
+        return SHARED
+
+
 _present: list[SideBySide] = []
 
 

@@ -227,7 +227,7 @@ def world_faces(
 
 
 @lru_cache(maxsize=1)
-def _as_set(a: Geometry, b: Geometry) -> GeometrySet:
+def set_of_pair(a: Geometry, b: Geometry) -> GeometrySet:
     """Both geometries as a set, cached for queries at other poses: making it takes as long as finding the patch."""
     return make_geometry_set((a, b))
 
@@ -242,6 +242,8 @@ def compute_patch(
     every_polygon: bool = True,
 ) -> ContactPatch:
     """Contact patch of two geometries and its static wrench.
+
+    For many poses of geometries with very fine meshes there is ``PatchQuery``, which may use a GPU.
 
     Args:
         a: Geometry A.
@@ -264,10 +266,10 @@ def compute_patch(
             both geometries are rigid or both are half spaces.
     """
     _check_representation(representation)
-    canonical = _is_canonical(a, b)
+    canonical = is_canonical(a, b)
     poses = (as_pose(X_WA, "compute_patch", "X_WA"), as_pose(X_WB, "compute_patch", "X_WB"))
     first, second = (0, 1) if canonical else (1, 0)
-    geometries = _as_set(a, b)
+    geometries = set_of_pair(a, b)
     R_BA, p_BA = relative_pose(poses[first], poses[second])
     buffer, count, report = _find(geometries, first, second, R_BA, p_BA, every_polygon)
     R_WB, p_WB = poses[second][:3, :3], poses[second][:3, 3]
@@ -325,7 +327,7 @@ def _in_triangles(faces: FaceBuffer, count: int) -> tuple[FaceBuffer, int]:
     return fans, split_into_fans(fans, 0, count)
 
 
-def _is_canonical(a: Geometry, b: Geometry) -> bool:
+def is_canonical(a: Geometry, b: Geometry) -> bool:
     """Whether A comes first in a query; see ``query.canonical_order``.
 
     Raises:

@@ -87,7 +87,7 @@ def load_element(geometries, element, R_BA, p_BA, scratch):
 
 
 @kernel(inline=True)
-def _load_field(geometries, element, R_BA, p_BA, field_a):
+def load_field(geometries, element, R_BA, p_BA, field_a):
     """Write the pressure field of A's tetrahedron as a function of positions in B's frame, or a triangle's normal in B.
 
     Reads geometries: fields.
@@ -125,7 +125,7 @@ def _equal_pressure_cuts(geometries, element, field_b, size_b, R_BA, p_BA, tie, 
     round_off = SNAP * tie * (size_a + size_b)
     if lowest > round_off or highest < -round_off:
         return False
-    _load_field(geometries, element, R_BA, p_BA, work.field_a)
+    load_field(geometries, element, R_BA, p_BA, work.field_a)
     steepness = orient_by_gradients(work.field_a, size_a, field_b, size_b, work)
     round_off = SNAP * tie * steepness
     num_positive = 0
@@ -150,7 +150,7 @@ def face_of_elements(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, t
     coordinates_b = geometries.coordinates[element_b]
     if a_is_rigid:
         normal = work.field_a
-        _load_field(geometries, element_a, R_BA, p_BA, normal)
+        load_field(geometries, element_a, R_BA, p_BA, normal)
         return triangle_tetrahedron(
             geometries.vertices, tet_b, normal, field_b, size_b, coordinates_b, tie, work
         )
@@ -170,10 +170,10 @@ def face_on_half_space(geometries, element_a, b, a_is_rigid, R_BA, p_BA, tie, wo
     field_b, size_b = geometries.fields[row], geometries.steepness[row]
     margin_b = geometries.margin[b]
     if a_is_rigid:
-        _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
+        load_field(geometries, element_a, R_BA, p_BA, work.field_a)
         return triangle_compliant_half_space(work.field_a, field_b, size_b, margin_b, work)
     if geometries.kind[b] == RIGID_HALF_SPACE:
-        _load_field(geometries, element_a, R_BA, p_BA, work.field_a)
+        load_field(geometries, element_a, R_BA, p_BA, work.field_a)
         return tetrahedron_rigid_half_space(SNAP * tie, work)
     if not _equal_pressure_cuts(geometries, element_a, field_b, size_b, R_BA, p_BA, tie, work):
         return 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from hydro_sim_core.compilation import cache_root, make_private_folder, side_by_side, store
 from hydro_sim_core.compilation.dependencies import callees_first, dependencies, reached_by
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.compilation.grids import cupy_with_gpu
 from hydro_sim_core.simulation.batches.compiling import compiled
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
 from hydro_sim_core.simulation.batches.stepping import MEMORY, advance_world
@@ -129,32 +129,10 @@ def _digest(plan: Plan, solve: Any) -> str:
     return digest.hexdigest()[:24]
 
 
-def processor_of(cupy: Any) -> str:
-    """LLVM's name of the present GPU's processor."""
-    return f"sm_{cupy.cuda.Device().compute_capability}"
-
-
 def present_cupy(backend: str) -> Any:
     """CuPy with a GPU that it can use.
 
     Raises:
         InputError: It is not installed, or finds no GPU.
     """
-    try:
-        import cupy
-    except ImportError:
-        raise InputError(
-            "BatchWorld",
-            f"backend '{backend}'",
-            "needs CuPy, which is not installed",
-            f"install hydro-sim-core[gpu], or {_CPU_ONLY}",
-        ) from None
-    try:
-        number = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise InputError(
-            "BatchWorld", f"backend '{backend}'", f"finds no usable GPU ({error})", _CPU_ONLY
-        ) from None
-    if number == 0:
-        raise InputError("BatchWorld", f"backend '{backend}'", "finds no GPU", _CPU_ONLY)
-    return cupy
+    return cupy_with_gpu("BatchWorld", backend, _CPU_ONLY)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.compilation.grids import processor_of
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
 from hydro_sim_core.simulation.batches.programs import (
     CudaProgram,
     Program,
     present_cupy,
-    processor_of,
     stored_ptx,
 )
 from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Order, WorldData

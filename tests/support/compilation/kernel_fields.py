@@ -173,10 +173,7 @@ def kernels() -> dict[Kernel, Path]:
     found: dict[Kernel, Path] = {}
     for room in ROOMS:
         for path in sorted((ROOT / "hydro_sim_core" / room).rglob("*.py")):
-            # That for GPUs needs their tools.
-            if path.stem == "cuda_query" or not re.search(
-                r"^@(kernel|entry)", path.read_text(), re.MULTILINE
-            ):
+            if not re.search(r"^@(kernel|entry)", path.read_text(), re.MULTILINE):
                 continue
             module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
             for value in vars(module).values():
