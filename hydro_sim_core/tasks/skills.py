@@ -281,9 +281,12 @@ def watched(check: Callable[[], object], script: Script) -> Script:
 
     Args:
         check: Raises TaskFailed with the reason if not.
-        script: What to do.
+        script: What to do; it may be nothing, as a motion to where the joints are.
     """
-    commands = next(script)
+    try:
+        commands = next(script)
+    except StopIteration:
+        return
     while True:
         measured = yield commands
         try:

@@ -220,6 +220,14 @@ def test_what_is_watched_ends_in_the_period_of_its_reason(robot):
     pretend(watched(lambda: None, wait(robot, 5 * PERIOD)), robot.measured)
 
 
+def test_what_is_watched_may_have_nothing_to_do(robot):
+    """As a motion to where the joints are; what comes after it goes on."""
+    stays = dict(zip(robot.arm.names, robot.q.tolist(), strict=True))
+    pretend(watched(lambda: None, move_joints(robot, stays)), robot.measured)
+    robot.squeeze = 30.0
+    pretend(while_held(robot, "handle", move_joints(robot, stays)), pressed(robot.measured, 12.0))
+
+
 def test_fingers_keep_their_middle_while_they_squeeze(robot, world):
     """A push along their axis moves a held thing by little, although forces alone would let it go anywhere."""
     robot.squeeze = 10.0
