@@ -57,6 +57,8 @@ SLOWLY = MotionLimits(speed=0.03)
 
 #: How far the mug may be off the middle of the plate, m, its handle off its direction and its axis off upright, deg.
 NEAR, TURNED, UPRIGHT = 0.010, 5.0, 1.0
+#: Force of a finger on it from which on it is still held, N: a little of what it weighs.
+HELD = 0.05
 #: How high it has to be lifted, how far its handle may move between the fingers, m; how fast it may sink, m/s.
 HIGH, STAYS, FALLS = 0.05, 0.010, 0.3
 #: From here on over what is under it, it is in the air, m.
@@ -167,7 +169,7 @@ def follow(measured: Measurement) -> dict[str, float]:
 
 
 def judge(story: Story) -> Outcome:
-    """The mug stands on the middle of the plate, at rest; on the way it was held by its handle and never fell."""
+    """The mug stands on the middle of the plate, let go and at rest; it was held by its handle and never fell."""
     later = story.later
     X_SM = np.linalg.inv(place_of(story.before)) @ later.poses[MUG]
     X_PM = np.linalg.inv(later.poses[PLATE]) @ later.poses[MUG]
@@ -177,6 +179,7 @@ def judge(story: Story) -> Outcome:
     above = follow(later)["clear, m"]
     pushed = math.dist(story.before.poses[PLATE][:3, 3], later.poses[PLATE][:3, 3])
     speed = story.speed_of(MUG)
+    left = max(float(np.linalg.norm(later.wrenches[MUG, link][:3])) for link in GRIPPER.links)
     highest = max(point["clear, m"] for point in story.course)
     slid = max(
         (point["off the fingers, m"] for point in story.course if point["clear, m"] > CLEAR), default=0.0
@@ -194,6 +197,7 @@ def judge(story: Story) -> Outcome:
         "sank at, m/s": sank,
         "plate pushed, m": pushed,
         "speed, m/s": speed,
+        "force left, N": left,
     }
     asked = {
         f"it was lifted by {highest:.3f} m": highest > HIGH,
@@ -204,6 +208,7 @@ def judge(story: Story) -> Outcome:
         f"it leans by {leans:.1f} degrees": leans < UPRIGHT,
         f"the plate was pushed by {pushed:.3f} m": pushed < NEAR,
         f"it moves at {speed:.2g} m/s": speed < 1e-3,
+        f"a finger still presses on it with {left:.2g} N": left < HELD,
     }
     return Outcome.of(asked, measures)
 

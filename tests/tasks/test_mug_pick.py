@@ -174,6 +174,18 @@ def test_other_ends_are_failures(before, shift, turn, told):
     assert (outcome.succeeded, outcome.reason) == (False, told)
 
 
+def test_a_mug_that_is_still_held_is_not_set_down(before):
+    """Neither over the plate, where it would rest as well, nor on it."""
+    start, place = before.poses[MUG], place_of(before)
+    for height in (0.0, 0.0012):
+        end = lifted(place, height)
+        story = story_of(before, lifted(start), lifted(place), end, end)
+        held = {(MUG, finger): np.array([0.0, 20.0, 0.0, 0.0, 0.0, 0.0]) for finger in GRIPPER.links}
+        later = replace(story.later, wrenches={**story.later.wrenches, **held})
+        outcome = TASK.judge(replace(story, later=later))
+        assert (outcome.succeeded, outcome.reason) == (False, "a finger still presses on it with 20 N")
+
+
 def test_other_ways_are_failures(before):
     start, place = before.poses[MUG], place_of(before)
     slid = TASK.judge(story_of(before, lifted(start, 0.001), lifted(place, 0.001), place, place))
