@@ -59,8 +59,8 @@ LED, LOST, FOR = 0.15, 0.5, 0.25
 OFF_PITCH, MOST_OVERLAP = 0.01, 0.02
 #: Turns at the end that do not count.
 STOPPING = 0.01
-#: How far one shall be in the other in the end, m.
-ON = 1.5 * PITCH
+#: How far one shall be in the other in the end, m, and off its axis at most: more is beside it, far below its end.
+ON, ASIDE = 1.5 * PITCH, 0.5e-3
 
 
 @dataclass(frozen=True)
@@ -241,6 +241,8 @@ def judge(parts: Parts, story: Story) -> Outcome:
         for name in ("force, N", "beside, N", "moment, N m", "overlap, um")
     }
     stays = 1e-3 * follow(parts, story.later)["depth, mm"]
+    X_BN = np.linalg.inv(story.later.poses[BOLT]) @ story.later.poses[NUT]
+    aside = math.hypot(*X_BN[:2, 3])
     measures = {
         "advance, mm a turn": 1e3 * advance,
         "turns": float(turned[last] - turned[0]),
@@ -252,6 +254,7 @@ def judge(parts: Parts, story: Story) -> Outcome:
     asked = {
         f"it went down by {1e3 * advance:.3f} mm in its last turn": abs(advance - PITCH) <= OFF_PITCH * PITCH,
         f"it is {1e3 * stays:.1f} mm {parts.goes} the {parts.fixed}": stays >= ON,
+        f"it is {1e3 * aside:.1f} mm off the axis of the {parts.fixed}": aside <= ASIDE,
         f"it was pressed with {most['force, N']:.1f} N": most["force, N"] <= HARDEST,
         f"it was pressed with {most['beside, N']:.1f} N on something else": most["beside, N"] <= HARDEST,
         f"it was turned with {most['moment, N m']:.2f} N m": most["moment, N m"] <= TOUGHEST,

@@ -1,6 +1,7 @@
 """The peg goes in, gently, and what goes wrong is told."""
 
 import math
+import re
 import runpy
 from dataclasses import replace
 
@@ -79,6 +80,14 @@ def test_a_block_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(m
     assert pressed["force, N"] < 1.2 * HARDEST
     assert trial.reason == f"pressed with {pressed['force, N']:.0f} N (edge)"
     assert trial.time == pressed["time, s"]
+
+
+def test_a_table_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(monkeypatch):
+    """What the peg is pressed on beside its block counts as well."""
+    trial = run_short(monkeypatch, TASK, values={"models.table.pose.xyz": [0.28, 0.0, 0.062]})
+    pressed = [point["time, s"] for point in trial.course if point["beside the block, N"] > HARDEST]
+    assert re.match(r"the peg is pressed on table with \d+ N$", trial.reason)
+    assert trial.time == pressed[0]
 
 
 @pytest.mark.long

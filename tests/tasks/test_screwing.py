@@ -1,6 +1,7 @@
 """A nut is screwed on, and a bolt in, by their pitch a turn, and what goes wrong is told."""
 
 import math
+import re
 import runpy
 from dataclasses import dataclass, replace
 
@@ -127,6 +128,15 @@ def test_a_nut_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(mon
     assert trial.time == pressed[0]
 
 
+def test_a_table_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(name, task, monkeypatch):
+    """It would take up what the motion through the air presses with, and no thread tells of that."""
+    monkeypatch.setattr(attempt, "AFTERWARDS", 0.02)
+    trial = run_trial(task, values={"models.table.pose.xyz": [0.28, 0.0, 0.062]})
+    pressed = [point["time, s"] for point in trial.course if point["beside, N"] > HARDEST]
+    assert re.match(rf"the {PARTS[name].held} is pressed on table with \d+ N$", trial.reason)
+    assert trial.time == pressed[0]
+
+
 def test_it_turns_on_until_the_thread_has_led_it_for_long_enough(task, screwed):
     said, controller = follow_all(task, screwed, screwed.on(PITCH, 2.4))
     parts = screwed.parts
@@ -223,6 +233,20 @@ def test_other_ends_are_failures(name, task, story):
     short = story.course[:40]
     assert "it went down by 0.000 mm in its last turn" in judge(replace(story, course=short)).reason
     assert judge(replace(story, later=story.before)).reason == f"it is 0.1 mm {WITHIN[name]}"
+
+
+def test_what_screws_the_air_below_the_other_is_not_on_it(name, task, story):
+    """Deep enough, by the pitch, without a force, and far from any overlap: below and beside what stands."""
+    parts = PARTS[name]
+
+    def beside(measured):
+        X_WH = pose([0.03, 0.0, -0.04]) @ measured.poses[parts.held]
+        return replace(measured, poses={**measured.poses, parts.held: X_WH})
+
+    before, end, later = map(beside, (story.before, story.end, story.later))
+    away = [{**point, "depth, mm": point["depth, mm"] + 40.0} for point in story.course]
+    outcome = task.judge(Story(before, end, later, away))
+    assert outcome.reason == f"it is 30.0 mm off the axis of the {parts.fixed}"
 
 
 def test_threads_that_are_a_little_off_overlap_as_the_closed_form_says(task, screwed):
