@@ -30,7 +30,7 @@ class Measurement:
         time: s.
         positions: Of joints by name, rad or m (``joint_states``).
         wrenches: (6,) force (N) and moment (N m) of A on B about B's origin, in B's axes, by (A, B)
-            (``~/wrench/A_on_B``).
+            (``~/wrench/A_on_B``), of the pairs that the scene reports; an item of the environment has the world's.
         poses: (4, 4) pose in the world by link: from the positions of joints, and of objects as from a camera that
             tells where they are (``multi_dof_joint_states``). What is welded is where a seed has put it, for the judge:
             before a real arm nobody tells a controller of that.

@@ -26,6 +26,9 @@ from hydro_sim_core.tasks.task import Task
 from hydro_sim_core.tasks.task_check import check_shows, check_task
 from hydro_sim_core.tasks.variation import Draws
 
+#: Pose of what has no frame of its own, as an item of the environment.
+_AT_WORLD = np.eye(4)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -269,9 +272,8 @@ def measure(world: World, views: Mapping[str, BubbleView] | None = None) -> Meas
         stamped_time(split_time(snapshot.time)),
         dict(zip(snapshot.joint_names, snapshot.joint_positions.tolist(), strict=True)),
         {
-            pair: pair_wrench(snapshot.contacts, pair, snapshot.frames[pair[1]])
+            pair: pair_wrench(snapshot.contacts, pair, snapshot.frames.get(pair[1], _AT_WORLD))
             for pair in world.contact_pairs
-            if pair[1] in snapshot.frames
         },
         snapshot.frames,
         {link: view.depth_pixels(snapshot) for link, view in (views or {}).items()},

@@ -10,8 +10,9 @@ from sensor_msgs.msg import JointState
 
 from hydro_sim.task_control import controller as controller_module
 from hydro_sim.task_control.controller import TaskController
+from hydro_sim.task_control.instants import Instants
 from hydro_sim.task_control.scene_check import SceneCheck
-from hydro_sim_core.simulation import JointCommand
+from hydro_sim_core.simulation import JointCommand, World
 from hydro_sim_core.simulation.loading import find_scene
 from hydro_sim_core.tasks import TASKS, run_trial
 from hydro_sim_core.tasks import trial as trial_module
@@ -184,3 +185,13 @@ def test_what_is_given_up_has_its_time_and_course(clock, listener, end, reason):
     assert ending.outcome.reason.startswith(reason)
     assert (ending.phase, ending.time) == ("stand still", pytest.approx(0.25))
     assert ending.course == [{"time, s": time, "height, m": time} for time in (300.0, 300.25)]
+
+
+def test_it_hears_of_every_pair_that_is_measured_in_one_process():
+    """Of a wall of the environment too, which has no frame of its own."""
+    wall = {"name": "wall", "shape": {"box": {"size": [0.1, 0.1, 0.02]}}, "pose": {"xyz": [0.6, 0.0, 0.05]}}
+    values = {"environment": [wall], "report.wrenches": [["block", "peg"], ["peg", "wall"]]}
+    world = World(find_scene("peg_in_hole").with_(values))
+    heard = Instants(world, "/hydro_sim").wrenches
+    assert set(heard) == set(trial_module.measure(world).wrenches)
+    assert heard["peg", "wall"] == "/hydro_sim/wrench/peg_on_wall"

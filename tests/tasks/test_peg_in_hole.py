@@ -90,6 +90,14 @@ def test_a_table_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(m
     assert trial.time == pressed[0]
 
 
+def test_a_wall_of_the_environment_in_the_way_is_felt_as_well(monkeypatch):
+    """It has no frame of its own: the wrench is in the axes of the world, as on its topic."""
+    wall = {"name": "wall", "shape": {"box": {"size": [0.1, 0.1, 0.02]}}, "pose": {"xyz": [0.45, 0.0, 0.052]}}
+    values = {"environment": [wall], "report.wrenches": [[BLOCK, PEG], [PEG, "wall"]]}
+    trial = run_short(monkeypatch, TASK, values=values)
+    assert re.match(r"the peg is pressed on wall with \d+ N$", trial.reason)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("place", [[0.455, 0.0], [0.446, 0.004], [0.45, -0.006]])
 def test_a_hole_too_far_away_is_told(monkeypatch, place):

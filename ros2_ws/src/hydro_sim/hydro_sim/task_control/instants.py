@@ -48,9 +48,9 @@ class Instants:
 
     def __init__(self, model: World, simulator: str, bubbles: Sequence[Bubble] = ()) -> None:
         self._model = model
-        pairs = [pair for pair in pairs_with_topics(model, View()) if pair[1] in model.frame_names]
         self.wrenches: dict[Pair, str] = {
-            pair: topic.replace("~", simulator, 1) for pair, topic in wrench_topics(pairs).items()
+            pair: topic.replace("~", simulator, 1)
+            for pair, topic in wrench_topics(pairs_with_topics(model, View())).items()
         }
         self.images = {
             bubble.link: f"bubble_{number}/depth/image_rect_raw"
