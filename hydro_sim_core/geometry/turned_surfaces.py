@@ -369,9 +369,12 @@ def write_surface(surface: Surface, path: str | Path) -> None:
         path: File to write; one that exists is replaced.
 
     Raises:
-        InputError: The file has another suffix or cannot be written.
+        InputError: It is no surface, or the file has another suffix or cannot be written.
     """
     path = Path(path)
+    if not isinstance(surface, Surface):
+        problem = f"a {type(surface).__name__} is no Surface"
+        raise InputError(path, "", problem, "give what revolve makes, or Surface(vertices, triangles)")
     if path.suffix.lower() != ".obj":
         raise InputError(path, "", f"has the format '{path.suffix}'", "use .obj")
     points = "".join(

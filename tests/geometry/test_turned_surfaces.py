@@ -282,6 +282,11 @@ def test_a_file_holds_what_was_written(tmp_path):
         (lambda: metric_bolt("M16", 0.02), "metric_bolt: thread: is 'M16'; give a MetricThread"),
         (lambda: metric_nut(None, 0.02, 24e-3), "metric_nut: thread: is None; give a MetricThread"),
         (lambda: write_surface(revolve(CYLINDER), "pin.xyz"), "has the format '.xyz'; use .obj"),
+        (
+            lambda: write_surface(geometry.rigid_mesh(*revolve(CYLINDER)), "pin.obj"),
+            "pin.obj: a Geometry is no Surface; give what revolve",
+        ),
+        (lambda: write_surface(tuple(revolve(CYLINDER)), "pin.obj"), "a tuple is no Surface"),
         (lambda: write_surface(revolve(CYLINDER), "/nowhere/pin.obj"), "cannot be written"),
         (lambda: segments_for(0.0, 1e-6), "radius: is 0"),
     ],
