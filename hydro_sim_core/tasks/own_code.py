@@ -15,13 +15,17 @@ import numpy as np
 from hydro_sim_core.compilation import CompilationFailed
 from hydro_sim_core.errors import InputError, printable, shortened
 from hydro_sim_core.simulation import JointCommand, World
+from hydro_sim_core.tasks import patience
 from hydro_sim_core.tasks.robot import Measurement, Script, TaskFailed
 from hydro_sim_core.tasks.task import Outcome, Story, Task, TaskController
 from hydro_sim_core.tasks.variation import Draws
 
 _Result = TypeVar("_Result")
 #: Files whose frames call what is a task's own.
-_OURS = (__file__, str(Path(__file__).with_name("attempt.py")), str(Path(__file__).with_name("trial.py")))
+_OURS = (
+    __file__,
+    *(str(Path(__file__).with_name(name)) for name in ("attempt.py", "trial.py", "patience.py")),
+)
 _CONTROLLER, _FOLLOWED, _JUDGE = "the controller", "what the task follows", "the judge"
 _VARIATION = "what draws"
 #: Name of the time of each period in a course.
@@ -204,10 +208,14 @@ def _its_own(
 
     Raises:
         TaskFailed: It gives up, with a reason in any case, or raises anything that no caller expects of it, as one does
-            ``expected``.
+            ``expected``, or does not come to its end.
     """
     try:
-        return call()
+        with patience.patience():
+            return call()
+    except patience.Endless as endless:
+        took = f"it took {patience.LONGEST:g} s of the processor at one go"
+        raise TaskFailed(f"{who} has no end: {took} ({_where(endless, code)})") from endless
     except TaskFailed as failure:
         if text_of(failure).strip():
             raise

@@ -2,13 +2,15 @@
 
 import gc
 import inspect
+import signal
 import sys
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from hydro_sim_core.tasks import attempt, run_trial
+from hydro_sim_core.tasks import attempt, patience, run_trial
 from hydro_sim_core.tasks.robot import Measurement
 from hydro_sim_core.tasks.task import Outcome, Task
 
@@ -92,3 +94,54 @@ def test_a_controller_cleans_up_as_it_is_ended():
 
     trial = run_trial(replace(TASK, controller=Cleans))
     assert (trial.reason, done) == ("not done within 0.02 s", [True])
+
+
+class NeverYields(Controller):
+    def script(self, measured):
+        yield {}
+        while True:
+            pass
+
+
+class CatchesAll(Controller):
+    def script(self, measured):
+        yield {}
+        while True:
+            try:
+                sum(range(1000))
+            except Exception:
+                pass
+
+
+@pytest.mark.parametrize(("controller", "lines"), [(NeverYields, 2), (CatchesAll, 5)])
+def test_a_controller_that_never_comes_to_its_next_yield_is_ended(monkeypatch, controller, lines):
+    """Others of many trials go on, and nobody has to press Ctrl-C."""
+    monkeypatch.setattr(patience, "LONGEST", 0.2)
+    trial = run_trial(replace(TASK, controller=controller))
+    first = line_of(controller.script, "while True")
+    places = [f"({__file__}, line {first + k})" for k in range(lines)]
+    told = "the controller has no end: it took 0.2 s of the processor at one go "
+    assert trial.reason in [told + place for place in places]
+
+
+def test_what_comes_to_its_end_in_time_is_not_ended_later(monkeypatch):
+    """The time is that of one call; another's timer goes on after it."""
+    monkeypatch.setattr(patience, "LONGEST", 0.05)
+
+    class Works(Controller):
+        def script(self, measured):
+            for _ in range(8):
+                end = time.process_time() + 0.02
+                while time.process_time() < end:
+                    pass
+                yield {}
+
+    before = signal.getsignal(signal.SIGVTALRM)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 100.0)
+    try:
+        trial = run_trial(replace(TASK, duration=1.0, controller=Works))
+        assert trial.succeeded, trial.reason
+        assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 90.0
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+    assert signal.getsignal(signal.SIGVTALRM) == before
