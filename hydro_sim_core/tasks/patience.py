@@ -1,4 +1,4 @@
-"""How long what is a task's own may take: a loop without an end must not keep many trials, or their process, for ever."""
+"""How long a task's own code may take: a loop without an end must not keep other trials, or a process, for ever."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Endless(BaseException):
 def patience() -> Iterator[None]:
     """Let what is called take ``LONGEST`` seconds of the processor, and no more.
 
-    Only the main thread can be broken off so, and only where the system has such timers: elsewhere it may take for ever.
+    Only the main thread can be broken off so, and only where the system has such timers: elsewhere it may go on.
     What waits or sleeps takes no processor time.
 
     Raises:
@@ -41,5 +41,6 @@ def patience() -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
-        signal.signal(signal.SIGVTALRM, signal.SIG_DFL if handler is None else handler)  # None: not one of Python's
+        # None is one that was not set by Python.
+        signal.signal(signal.SIGVTALRM, signal.SIG_DFL if handler is None else handler)
         signal.setitimer(signal.ITIMER_VIRTUAL, *timer)

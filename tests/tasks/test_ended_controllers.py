@@ -5,6 +5,7 @@ import inspect
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -107,21 +108,18 @@ class CatchesAll(Controller):
     def script(self, measured):
         yield {}
         while True:
-            try:
+            with suppress(Exception):
                 sum(range(1000))
-            except Exception:
-                pass
 
 
-@pytest.mark.parametrize(("controller", "lines"), [(NeverYields, 2), (CatchesAll, 5)])
+@pytest.mark.parametrize(("controller", "lines"), [(NeverYields, 2), (CatchesAll, 3)])
 def test_a_controller_that_never_comes_to_its_next_yield_is_ended(monkeypatch, controller, lines):
     """Others of many trials go on, and nobody has to press Ctrl-C."""
     monkeypatch.setattr(patience, "LONGEST", 0.2)
     trial = run_trial(replace(TASK, controller=controller))
     first = line_of(controller.script, "while True")
-    places = [f"({__file__}, line {first + k})" for k in range(lines)]
-    told = "the controller has no end: it took 0.2 s of the processor at one go "
-    assert trial.reason in [told + place for place in places]
+    told = f"the controller has no end: it took 0.2 s of the processor at one go ({__file__}, line "
+    assert any(trial.reason.startswith(f"{told}{first + k}") for k in range(lines)), trial.reason
 
 
 def test_what_comes_to_its_end_in_time_is_not_ended_later(monkeypatch):
