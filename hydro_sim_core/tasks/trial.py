@@ -214,7 +214,8 @@ def run_trial(
     check_task(task)
     world = World(scene_of(task, seed, values))
     if deep := world.built.deep_start:
-        raise InputError(task.scene, "models", f"start deep in each other: {deep}", "move them apart")
+        mend = "move them apart, or give them law none in contact.pairs"
+        raise InputError(task.scene, "models", f"start deep in each other: {deep}", mend)
     # The controller knows the scene as it is meant to be.
     model = World(find_scene(task.scene), like=world)
     check_shows(task, model)
