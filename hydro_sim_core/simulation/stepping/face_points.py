@@ -215,9 +215,9 @@ def _pressing_area(data, f):
 def set_points(faces, f, is_rigid, apart, area, points):
     """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
 
-    One point, the centroid, is that of a face that leans, as the sides of an edge that stands on a flat do: the
-    pressure falls along it to nothing, and parts of it would press and let go. As a face turns to lean, the three move
-    together, so that no moment jumps. One point is that, too, of a face in the margin, and of one with pressure of both
+    Those of a face that leans, as the sides of an edge that stands on a flat do, are on a line: the pressure falls
+    across it to nothing, and parts of it would press and let go. As a face turns to lean, the three move together, so
+    that no moment jumps. One point, the centroid, is that of a face in the margin, and of one with pressure of both
     signs: where part of it begins to press within the step, the rest may never.
 
     Args:
@@ -236,7 +236,7 @@ def set_points(faces, f, is_rigid, apart, area, points):
     ahead, aside = points_of(faces, f)
     held = _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if held < 1.0:
-        ahead, aside = _beside_fall(faces.data, f, ahead, held), _beside_fall(faces.data, f, aside, held)
+        ahead, aside = _together(faces.data, f, ahead, aside, held)
     moment, whole = faces.data[AREA, f] * (0.5 * dot(ahead, ahead) + dot(aside, aside) / 1.5), area * area
     if not moment > (0.0 if is_rigid else TINY * whole):
         return 1
@@ -299,8 +299,8 @@ def _shares_of_pressure(pressure, of_p, of_q):
     """
     first = max(pressure + of_p, 0.0)
     second, third = max(pressure + of_q - 0.5 * of_p, 0.0), max(pressure - of_q - 0.5 * of_p, 0.0)
-    share = 1.0 / (first + second + third)
-    return share * (first - 0.5 * (second + third)), share * (second - third)
+    whole = first + second + third
+    return (first - 0.5 * (second + third)) / whole, (second - third) / whole
 
 
 @kernel
@@ -432,14 +432,28 @@ def _apart(data, f, cosines):
 
 
 @kernel(inline=True)
-def _beside_fall(data, f, x, held):
-    """A vector along face ``f`` of which a share ``held`` is left along the way on which its pressure falls."""
+def _together(data, f, ahead, aside, held):
+    """Vectors p and q of face ``f``, of which a share ``held`` is left along the way on which its pressure falls.
+
+    All points of the face's ellipse go along its chords through their middles, those on which a chord along a level
+    of pressure is halved. So they stay on the ellipse's inside, and in the face.
+    """
     n = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
     g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
     rise = dot(n, g)
     t = g[0] - rise * n[0], g[1] - rise * n[1], g[2] - rise * n[2]
-    less = (1.0 - held) * dot(t, x) / dot(t, t)
-    return x[0] - less * t[0], x[1] - less * t[1], x[2] - less * t[2]
+    of_p, of_q = dot(t, ahead), dot(t, aside)
+    moment = 0.5 * of_p * of_p + of_q * of_q / 1.5
+    if not moment > 0.0:
+        return ahead, aside
+    # Second moments of the three points are p p^T / 2 + 2 q q^T / 3, and this is them times t.
+    a, b = 0.5 * of_p, of_q / 1.5
+    x, y, z = a * ahead[0] + b * aside[0], a * ahead[1] + b * aside[1], a * ahead[2] + b * aside[2]
+    p, q = (1.0 - held) / moment * of_p, (1.0 - held) / moment * of_q
+    return (
+        (ahead[0] - p * x, ahead[1] - p * y, ahead[2] - p * z),
+        (aside[0] - q * x, aside[1] - q * y, aside[2] - q * z),
+    )
 
 
 @kernel
