@@ -42,7 +42,7 @@ def test_a_found_push_works(tmp_path):
     assert found["distance"] <= 0.01
     assert found["angle"] <= np.radians(5.0)
     assert found["steps"] == 500 * found["smooth_rollouts"] + 1000 * found["rollouts"]
-    assert found["smooth_rollouts"] + found["rollouts"] < 15
+    assert found["smooth_rollouts"] + found["rollouts"] < 20
     assert miss(np.array(found["poses"][-1]), goal) == pytest.approx(
         (found["distance"], found["angle"]), rel=1e-9
     )
