@@ -28,7 +28,8 @@ def longest_friction_step(machine: Machine) -> float:
     soft, model, patches = machine.soft, machine.model, machine.scratch.patches
     assert soft is not None
     tree = model.tree
-    is_free = (tree.parent < 0) & (tree.num_v == _FREE)
+    # A body without a mass is led, and goes its way whatever brakes it.
+    is_free = (tree.parent < 0) & (tree.num_v == _FREE) & (tree.mass > 0.0)
     is_free &= ~np.isin(np.arange(len(tree.parent)), tree.parent)
     slopes = np.zeros(len(is_free))
     for p in range(int(patches.num[0])):
@@ -37,7 +38,7 @@ def longest_friction_step(machine: Machine) -> float:
         normal = float(np.sqrt(np.square(patches.normal_force[p]).sum()))
         slope = float(parameters[MU]) * normal / float(parameters[STICTION_VELOCITY])
         bodies = [int(model.geometry_body[g]) for g in model.pairs[pair]]
-        moving = [body for body in bodies if body >= 0]
+        moving = [body for body in bodies if body >= 0 and tree.mass[body] > 0.0]
         for body in moving:
             slopes[body] += len(moving) * slope
     rates = slopes[is_free] / tree.mass[is_free]
