@@ -6,6 +6,7 @@ A hand holds one stick still and turns the other about a pivot, with little forc
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,8 @@ TRIES = 3
 RIM_RADIUS, RIM_HEIGHT = 0.060, 0.035
 #: Speed below which a thing is at rest, m/s, and the force that soft things bear, N.
 AT_REST, HARDEST = 0.005, 2.0
+#: Speed at which a thing may sink into the bowl, m/s: that after a fall of 25 mm. Let go of there it falls 13 mm.
+FALLS = 0.7
 #: Force of a stick below which it holds nothing, N: a quarter of what the lightest thing weighs.
 LET_GO = 0.01
 
@@ -224,34 +227,52 @@ def is_inside(measured: Measurement, morsel: str) -> bool:
     return math.hypot(*X_BM[:2, 3]) < RIM_RADIUS and 0.0 < X_BM[2, 3] < RIM_HEIGHT
 
 
+def over_bowl(measured: Measurement, morsel: str) -> float:
+    """Height of the middle of a thing over the bowl, m; NaN beside it."""
+    way = measured.poses[morsel][:3, 3] - measured.poses[BOWL][:3, 3]
+    return float(way[2]) if math.hypot(way[0], way[1]) < RIM_RADIUS else math.nan
+
+
 def follow(measured: Measurement) -> dict[str, float]:
-    """How many things are in the bowl, and how hard the sticks press on one."""
+    """How many things are in the bowl, how high those over it are, and how hard the sticks press on one."""
     forces = [
         float(np.linalg.norm(measured.wrenches[morsel, stick][:3])) for morsel in MORSELS for stick in STICKS
     ]
     return {
         "in the bowl, pieces": float(sum(is_inside(measured, morsel) for morsel in MORSELS)),
         "force, N": max(forces),
+        **{f"{morsel} over the bowl, m": over_bowl(measured, morsel) for morsel in MORSELS},
     }
 
 
 def judge(story: Story) -> Outcome:
-    """All is in the bowl, let go, and rests there, and nothing was squashed."""
+    """All is in the bowl, let go, and rests there, and nothing was squashed or dropped."""
     outside = [morsel for morsel in MORSELS if not is_inside(story.later, morsel)]
     speeds = [story.speed_of(morsel) for morsel in MORSELS]
     peak = max(point["force, N"] for point in story.course)
     left = follow(story.later)["force, N"]
+    sank = max(
+        (
+            (before[name] - after[name]) / (after["time, s"] - before["time, s"])
+            for before, after in pairwise(story.course)
+            for name in (f"{morsel} over the bowl, m" for morsel in MORSELS)
+            if not math.isnan(before[name] - after[name])
+        ),
+        default=0.0,
+    )
     measures = {
         "in the bowl, pieces": float(len(MORSELS) - len(outside)),
         "speed, m/s": max(speeds),
         "peak force, N": peak,
         "force left, N": left,
+        "sank at, m/s": sank,
     }
     asked = {
         f"not in the bowl: {', '.join(outside)}": not outside,
         f"a stick still presses on one with {left:.2g} N": left < LET_GO,
         f"one moves at {max(speeds):.2g} m/s": max(speeds) < AT_REST,
         f"one was pressed with {peak:.1f} N": peak <= HARDEST,
+        f"one fell at {sank:.2f} m/s": sank < FALLS,
     }
     return Outcome.of(asked, measures)
 

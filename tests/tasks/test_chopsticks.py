@@ -232,13 +232,25 @@ def story(model):
     before = measure(model)
     end = with_all_at(replace(before, time=20.0), [0.01, 0.0, 0.014])
     later = replace(end, time=21.0)
-    return Story(before, end, later, [TASK.follow(one) for one in (before, end, later)])
+    return Story(
+        before, end, later, [{"time, s": one.time, **TASK.follow(one)} for one in (before, end, later)]
+    )
 
 
 def test_all_in_the_bowl_is_a_success(story):
     outcome = TASK.judge(story)
     assert outcome.succeeded, outcome
     assert outcome.measures["in the bowl, pieces"] == 3.0
+
+
+def test_what_is_dropped_is_none(story):
+    """From 9 cm all three got into the bowl, too. What falls on the way may be picked up again."""
+    course = [dict(point) for point in story.course]
+    name = "tofu over the bowl, m"
+    course[1:1] = [{**course[0], "time, s": 9.0 + 0.01 * k, name: 0.1 - 0.0075 * k} for k in range(2)]
+    outcome = TASK.judge(replace(story, course=course))
+    assert not outcome.succeeded
+    assert outcome.reason == "one fell at 0.75 m/s"
 
 
 @pytest.mark.parametrize(
