@@ -23,7 +23,8 @@ from measure import environment, make_parser, write
 import hydro_sim_core as hs
 from hydro_sim_core.compilation import Float1D, Float2D, entry
 from hydro_sim_core.compilation.builds import machine_code
-from hydro_sim_core.compilation.grids import CudaGrid, cupy_with_gpu, processor_of, stored_code
+from hydro_sim_core.compilation.gpu_programs import cupy_with_gpu, processor_of
+from hydro_sim_core.compilation.grids import CudaGrid, stored_code
 from hydro_sim_core.compilation.targets import levels
 from hydro_sim_core.contact import FaceArrays, GeometrySet, PatchQuery
 from hydro_sim_core.contact.moments import moments_within

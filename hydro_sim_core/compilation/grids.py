@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
 import math
 import struct as binary
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -24,12 +22,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hydro_sim_core.compilation import store
 from hydro_sim_core.compilation.arrays import ArrayLayout, NumberLayout, struct_layout
 from hydro_sim_core.compilation.builds import CompilationFailed
 from hydro_sim_core.compilation.dependencies import reached_by
-from hydro_sim_core.compilation.store import cache_root, make_private_folder
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.compilation.gpu_programs import host_engine, kept_code, loaded
 
 #: Threads of a block.
 THREADS = 128
@@ -46,7 +42,6 @@ _TRANSLATORS = (
     "numba_types.py",
     "compiler.py",
 )
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -98,11 +93,7 @@ class CudaGrid:
 
     def __init__(self, cupy: Any, grid: Grid, code: bytes) -> None:
         self._cupy = cupy
-        with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
-            file.write(code)
-            file.flush()
-            self._module = cupy.RawModule(path=file.name)
-            self._kernels = {name: self._module.get_function(name) for name in grid.names}
+        self._module, self._kernels = loaded(cupy, code, grid.names)
         self._there = self._module.get_global(TABLE)
         self._table = _Table(grid.struct, lambda array: array.data.ptr)
 
@@ -131,14 +122,7 @@ class HostGrid:
     """
 
     def __init__(self, grid: Grid, code: bytes) -> None:
-        import llvmlite.binding as llvm
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        self._engine = host_engine(code)
         kind = ctypes.CFUNCTYPE(None, ctypes.c_int64)
         self._kernels = {name: kind(self._engine.get_function_address(name)) for name in grid.names}
         self._there = self._engine.get_global_value_address(TABLE)
@@ -201,17 +185,9 @@ def stored_code(grid: Grid, processor: str) -> bytes:
     Raises:
         CompilationFailed: It cannot be compiled.
     """
-    path = cache_root() / "gpu" / f"{grid.name.lower()}-{digest_of(grid)}-{processor}.ptx"
-    code = store.read_kept(path)
-    if code is None:
-        _LOG.warning("compiling %s for the GPU, once for all scenes", grid.name.lower())
-        code = _compiled(grid, processor)
-        try:
-            make_private_folder(path.parent)
-            store.write(path, code)
-        except OSError as error:
-            _LOG.warning("%s: cannot be kept (%s): it is compiled again next time", path, error.strerror)
-    return code
+    name = grid.name.lower()
+    told = f"compiling {name} for the GPU, once for all scenes"
+    return kept_code(f"{name}-{digest_of(grid)}-{processor}", told, lambda: _compiled(grid, processor))
 
 
 def digest_of(grid: Grid) -> str:
@@ -233,34 +209,3 @@ def _compiled(grid: Grid, processor: str) -> bytes:
     if done.returncode != 0:
         raise CompilationFailed(done.stderr.decode(errors="replace").strip())
     return done.stdout
-
-
-def cupy_with_gpu(source: str, backend: str, mend: str) -> Any:
-    """CuPy with a GPU that it can use.
-
-    Args:
-        source: Who asks, for the error.
-        backend: What was asked for.
-        mend: What to do without.
-
-    Raises:
-        InputError: It is not installed, or finds no GPU.
-    """
-    element = f"backend '{backend}'"
-    try:
-        import cupy
-    except ImportError:
-        problem, install = "needs CuPy, which is not installed", "install hydro-sim-core[gpu]"
-        raise InputError(source, element, problem, f"{install}, or {mend}") from None
-    try:
-        number = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise InputError(source, element, f"finds no usable GPU ({error})", mend) from None
-    if number == 0:
-        raise InputError(source, element, "finds no GPU", mend)
-    return cupy
-
-
-def processor_of(cupy: Any) -> str:
-    """LLVM's name of the present GPU's processor."""
-    return f"sm_{cupy.cuda.Device().compute_capability}"

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hydro_sim_core.compilation.grids import CudaGrid, cupy_with_gpu, processor_of, stored_code
+from hydro_sim_core.compilation.gpu_programs import cupy_with_gpu, processor_of
+from hydro_sim_core.compilation.grids import CudaGrid, stored_code
 from hydro_sim_core.contact.face_arrays import FaceArrays
 from hydro_sim_core.contact.patch import (
     ContactPatch,

@@ -11,13 +11,13 @@ import pytest
 
 from hydro_sim_core.compilation import CompilationFailed, ConstBool1D, ConstFloat2D, Float1D, Int1D, kernel
 from hydro_sim_core.compilation import grids as compilation_grids
+from hydro_sim_core.compilation.gpu_programs import cupy_with_gpu
 from hydro_sim_core.compilation.grid_code import object_code, ptx, translated
 from hydro_sim_core.compilation.grids import (
     TABLE,
     CudaGrid,
     Grid,
     HostGrid,
-    cupy_with_gpu,
     digest_of,
     stored_code,
 )

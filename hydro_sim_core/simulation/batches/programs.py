@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
 import math
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from hydro_sim_core.compilation import cache_root, make_private_folder, side_by_side, store
+from hydro_sim_core.compilation import side_by_side
 from hydro_sim_core.compilation.dependencies import callees_first, dependencies, reached_by
-from hydro_sim_core.compilation.grids import cupy_with_gpu
+from hydro_sim_core.compilation.gpu_programs import cupy_with_gpu, host_engine, kept_code, loaded
 from hydro_sim_core.simulation.batches.compiling import compiled
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
 from hydro_sim_core.simulation.batches.stepping import MEMORY, advance_world
@@ -26,7 +24,6 @@ THREADS = 64
 _WARP = 32
 #: Names in the program, see ``compilation.ptx``, which imports the compiler.
 STEP_WORLDS, PLACES_VARIABLE = "hydro_step_worlds", "hydro_places"
-_LOG = logging.getLogger(__name__)
 _CPU_ONLY = "give backend='cpu'"
 
 
@@ -48,11 +45,8 @@ class CudaProgram:
 
     def __init__(self, cupy: Any, code: bytes, lanes: int) -> None:
         self._cupy, self._lanes = cupy, lanes
-        with tempfile.NamedTemporaryFile(suffix=".ptx") as file:
-            file.write(code)
-            file.flush()
-            self._module = cupy.RawModule(path=file.name)
-            self._step = self._module.get_function(STEP_WORLDS)
+        self._module, kernels = loaded(cupy, code, [STEP_WORLDS])
+        self._step = kernels[STEP_WORLDS]
         self._memory: Placed | None = None
 
     def run(self, memory: Placed, dt: float) -> None:
@@ -75,14 +69,7 @@ class HostProgram:
     """
 
     def __init__(self, code: bytes) -> None:
-        import llvmlite.binding as llvm
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        self._engine = host_engine(code)
         step = ctypes.CFUNCTYPE(None, ctypes.c_double)
         self._step = step(self._engine.get_function_address(STEP_WORLDS))
         self._places = self._engine.get_global_value_address(PLACES_VARIABLE)
@@ -99,19 +86,9 @@ def stored_ptx(plan: Plan, solve: Any, processor: str) -> bytes:
     Raises:
         CompilationFailed: It cannot be compiled.
     """
-    path = cache_root() / "gpu" / f"{_digest(plan, solve)}-{processor}.ptx"
-    code = store.read_kept(path)
-    if code is None:
-        _LOG.warning("compiling the step for the GPU, once for this scene; this takes minutes")
-        code = compiled(plan, solve, processor, THREADS)
-        try:
-            make_private_folder(path.parent)
-            store.write(path, code)
-        except OSError as error:
-            _LOG.warning(
-                "%s: cannot be kept (%s); the step is compiled again next time", path, error.strerror
-            )
-    return code
+    told = "compiling the step for the GPU, once for this scene; this takes minutes"
+    name = f"{_digest(plan, solve)}-{processor}"
+    return kept_code(name, told, lambda: compiled(plan, solve, processor, THREADS))
 
 
 def _digest(plan: Plan, solve: Any) -> str:

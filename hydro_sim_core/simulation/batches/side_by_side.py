@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation.grids import processor_of
+from hydro_sim_core.compilation.gpu_programs import processor_of
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
 from hydro_sim_core.simulation.batches.programs import (
