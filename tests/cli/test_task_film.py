@@ -163,7 +163,8 @@ def test_ctrl_c_keeps_the_trials_of_seeds_that_are_done(tmp_path, monkeypatch, c
     result = call("task", "falling", "--seeds", 5, "--json", tmp_path / "x.json")
     assert result.exit_code == 130
     told = [f"interrupted, {count} of 5 trials done", f"{count} of {count} succeeded"]
-    assert result.output.splitlines() == told[: 1 + (count > 0)]
+    lines = result.output.splitlines()
+    assert [line.partition(", real-time factor on one core ")[0] for line in lines] == told[: 1 + (count > 0)]
     report = json.loads((tmp_path / "x.json").read_text())
     assert report["interrupted"] is True
     assert [trial["seed"] for trial in report["trials"]] == list(range(count))
