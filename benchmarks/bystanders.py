@@ -98,8 +98,10 @@ def _attack(address: str, pipe: Connection) -> None:
 async def _send_until(address: str, pipe: Connection) -> int:
     """Send until the pipe says something, anew whenever the server has had enough; the number of messages."""
     sent = 0
+    # A connection that the server ends in the midst of a message: websockets aborts it once more, without its loop.
+    ended = ConnectionClosed, InvalidHandshake, OSError, AttributeError
     while not pipe.poll():
-        with suppress(ConnectionClosed, InvalidHandshake, OSError):
+        with suppress(*ended):
             async with connect(address, compression=None, max_size=None) as connection:
                 reading = asyncio.create_task(_ignore(connection))
                 while not pipe.poll():

@@ -20,6 +20,7 @@ from hydro_sim_core.compilation import (
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.adjacency import NO_TREE, Adjacency
 from hydro_sim_core.geometry.simplices import coordinate_functions
+from hydro_sim_core.geometry.wide_tree import widened
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -57,6 +58,11 @@ class GeometrySet(NamedTuple):
             ends no contact surface.
         shell_boxes: (S, 6) bounds of the nodes of both.
         shell_links: (S, 2) children of the nodes, or (-1, element).
+        wide_shell: (G,) root of each geometry's shell tree with eight children a node.
+        wide_rim: (G,) root of the rim tree; that of the shell tree where they are the same.
+        wide_boxes: (W, 48) bounds of the children of the nodes of both (see ``geometry.wide_tree``).
+        wide_links: (W, 8) nodes of their own children, or ``-1 - element``.
+        grain: (G,) size of the elements of each shell: mean half sum of the edges of their boxes, m.
         peak_start: (G + 1,) first peak of each geometry.
         peak_elements: (P, 6) element at each peak into which each of the ``RAYS`` goes.
         peaks: (P, 3) position, m.
@@ -93,6 +99,11 @@ class GeometrySet(NamedTuple):
     rim_pressure: ConstFloat2D
     shell_boxes: ConstFloat2D
     shell_links: ConstInt2D
+    wide_shell: ConstInt1D
+    wide_rim: ConstInt1D
+    wide_boxes: ConstFloat2D
+    wide_links: ConstInt2D
+    grain: ConstFloat1D
     peak_start: ConstInt1D
     peak_elements: ConstInt2D
     peaks: ConstFloat2D
@@ -124,7 +135,13 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     tree_boxes = [boxes for a in adjacency for boxes in (a.shell_boxes, a.rim_boxes)]
     tree_links = [links for a in adjacency for links in (a.shell_links, a.rim_links)]
     tree_start = _starts([len(boxes) for boxes in tree_boxes])
+    shell_boxes = _centred(tree_boxes)
+    shell_links = _shifted_links(tree_links, tree_start, np.repeat(field_start[:-1], 2))
     has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
+    has_tree = np.diff(tree_start) > 0
+    wide = widened(shell_boxes, shell_links, tree_start[:-1][has_tree])
+    wide_roots = np.zeros(len(has_tree), dtype=np.int64)
+    wide_roots[has_tree] = wide.roots
     fields = _joined([_fields(g, count) for g, count in zip(geometries, rows, strict=True)], 4)
     peak_elements = [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)]
     field_end, field_range = _runs_of_fields(geometries, rows)
@@ -150,8 +167,13 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         shell_start=tree_start[:-1:2].copy(),
         rim_start=np.where(has_rim, tree_start[1::2], tree_start[:-1:2]),
         rim_pressure=np.array([a.rim_pressure for a in adjacency]).reshape(-1, 2),
-        shell_boxes=_centred(tree_boxes),
-        shell_links=_shifted_links(tree_links, tree_start, np.repeat(field_start[:-1], 2)),
+        shell_boxes=shell_boxes,
+        shell_links=shell_links,
+        wide_shell=wide_roots[::2].copy(),
+        wide_rim=np.where(has_rim, wide_roots[1::2], wide_roots[::2]),
+        wide_boxes=wide.boxes,
+        wide_links=wide.links,
+        grain=np.array([_grain(a) for a in adjacency], dtype=np.float64),
         peak_start=_starts([len(a.peaks) for a in adjacency]),
         peak_elements=_joined(peak_elements, 6, dtype=np.int64),
         peaks=_joined([a.peaks for a in adjacency], 3),
@@ -174,6 +196,12 @@ def _of_half_space(geometry: Geometry) -> Adjacency:
     is_compliant = geometry.kind == GeometryKind.COMPLIANT_HALF_SPACE
     top = float(geometry.fields[0] @ [0.0, 0.0, geometry.margin, 1.0]) if is_compliant else -math.inf
     return _EMPTY._replace(rim_pressure=(top, top))
+
+
+def _grain(adjacency: Adjacency) -> float:
+    """Mean half sum of the edges of the boxes of a shell's elements, m; 0 without."""
+    boxes = adjacency.shell_boxes[adjacency.shell_links[:, 0] < 0]
+    return float(0.5 * (boxes[:, 3:] - boxes[:, :3]).sum(axis=1).mean()) if len(boxes) else 0.0
 
 
 #: Adjacency without anything.

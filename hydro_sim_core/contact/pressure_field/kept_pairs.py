@@ -45,6 +45,8 @@ NOTHING_KEPT = -1
 _STEPS = 8.0
 #: Largest skin, as a share of the smaller body: a thicker one has too many candidates.
 _THICKEST = 1.0 / 150.0
+#: The same as a share of the finer elements: on fine meshes a thicker one has several times as many candidates.
+_COARSEST = 0.25
 #: Least skin of bodies that move little, as a share of the thickest: hardly more candidates, and trees seldom asked.
 _THINNEST = 0.5
 
@@ -149,9 +151,16 @@ def way_from(pose, first, R_BA, p_BA, box):
 
 
 @kernel(inline=True)
-def skin_for(way, box_a, box_b):
-    """Skin (m) for bodies that move by ``way`` in a step; 0 if they are so fast that none pays."""
-    thickest = _THICKEST * min(extent(box_a), extent(box_b))
+def skin_for(way, box_a, box_b, grain):
+    """Skin (m) for bodies that move by ``way`` in a step; 0 if they are so fast that none pays.
+
+    Args:
+        way: m.
+        box_a: Box around A.
+        box_b: Box around B.
+        grain: Size of the finer elements, m.
+    """
+    thickest = min(_THICKEST * min(extent(box_a), extent(box_b)), _COARSEST * grain)
     return 0.0 if 2.0 * way > thickest else min(max(_STEPS * way, _THINNEST * thickest), thickest)
 
 

@@ -70,13 +70,13 @@ from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
 from hydro_sim_core.contact.pressure_field.visits import NO_SLOT, entry_of, is_full, mark_found, retries_left
 from hydro_sim_core.contact.pressure_field.walk import (
     begin_walk,
-    descend_either,
     face_of_pair,
     must_try_all,
     opposed,
     push_pair_behind,
     push_pairs_at_next_peak,
 )
+from hydro_sim_core.contact.pressure_field.wide_trees import list_meetings, list_near_half_space
 
 #: Results of a walk that met a doubtful pair, and of one without enough memory.
 IN_DOUBT, NO_ROOM = -1, -2
@@ -98,25 +98,25 @@ def may_walk_in_lanes(geometries, a, b):
 def _ask_trees(geometries, a, b, R_BA, p_BA, region, other_rim, slack, scratch, candidates, first):
     """List the pairs at which walks start, with boxes grown by ``slack``; return their number, -1 if there is no room.
 
-    Reads geometries: field_start, kind, rim_start, shell_start; scratch: pending.
-    Writes scratch: nodes.
+    Reads geometries: field_start, kind, rim_start, wide_rim, wide_shell; scratch: nodes.
     """
-    on_half_space, row_b = geometries.kind[b] != COMPLIANT_MESH, geometries.field_start[b]
-    num_nodes, num = 1, 0
-    while num_nodes > 0:
-        num_nodes, num_new = descend_either(
-            region, row_b, R_BA, p_BA, slack, on_half_space, scratch, num_nodes, 0
+    of_a = geometries.wide_shell[a]
+    if scratch.nodes[0, 0] == geometries.rim_start[a]:
+        of_a = geometries.wide_rim[a]
+    if geometries.kind[b] != COMPLIANT_MESH:
+        lowest, highest, row_b = region[2] - slack, region[3] + slack, geometries.field_start[b]
+        return list_near_half_space(
+            geometries, of_a, row_b, lowest, highest, R_BA, p_BA, scratch, candidates, first
         )
-        if num_new == 1:
-            if first + num == candidates.shape[0]:
-                return -1
-            candidates[first + num, 0] = scratch.pending[0, 0]
-            candidates[first + num, 1] = scratch.pending[0, 1]
-            num += 1
-        if num_nodes == 0 and other_rim:
-            other_rim, num_nodes = False, 1
-            scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.rim_start[a], geometries.shell_start[b]
-    return num
+    of_b = geometries.wide_shell[b]
+    if scratch.nodes[0, 1] == geometries.rim_start[b]:
+        of_b = geometries.wide_rim[b]
+    num = list_meetings(geometries, of_a, of_b, R_BA, p_BA, slack, scratch, candidates, first)
+    if num < 0 or not other_rim:
+        return num
+    of_a, of_b, first = geometries.wide_rim[a], geometries.wide_shell[b], first + num
+    num_more = list_meetings(geometries, of_a, of_b, R_BA, p_BA, slack, scratch, candidates, first)
+    return num + num_more if num_more >= 0 else -1
 
 
 @kernel(inline=True)
@@ -145,7 +145,7 @@ def _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie,
     Returns:
         Their number, -1 if there is no room; how far (m) A may have moved since the trees were asked.
 
-    Reads geometries: boxes, node_start; scratch.kept: now, poses.
+    Reads geometries: boxes, grain, node_start; scratch.kept: now, poses.
     Writes scratch.kept: candidates, poses, ways.
     """
     kept = scratch.kept
@@ -156,8 +156,10 @@ def _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie,
         way = way_from(pose, ASKED, R_BA, p_BA, box_a)
         if way < pose[SKIN]:
             return _candidates_again(kept, pair), way
-        box_b = box_a if root_b == geometries.node_start[b + 1] else geometries.boxes[root_b]
-        skin = skin_for(way_from(pose, LAST, R_BA, p_BA, box_a), box_a, box_b)
+        box_b, grain = box_a, geometries.grain[a]
+        if root_b != geometries.node_start[b + 1]:
+            box_b, grain = geometries.boxes[root_b], min(grain, geometries.grain[b])
+        skin = skin_for(way_from(pose, LAST, R_BA, p_BA, box_a), box_a, box_b, grain)
     pose[SKIN] = skin
     write_pose(pose, ASKED, R_BA, p_BA)
     first = now[NUM_CANDIDATES]

@@ -24,8 +24,8 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.held_interrupts import held_interrupts
 
-#: Point-plane pairs evaluated at once. A pair takes about ten numbers, so a block takes some 170 MB. With a quarter of that
-#: NumPy and XLA on a processor are as fast or slower, and a GPU launches twice as many kernels.
+#: Point-plane pairs evaluated at once. A pair takes about ten numbers, so a block takes some 170 MB. With a quarter of
+#: that NumPy and XLA on a processor are as fast or slower, and a GPU launches twice as many kernels.
 _PAIRS_A_BLOCK = 1 << 21
 _MAX_SPLITS = 12
 #: Root of the temperature of planes that is taken if none is given, in spacings. The plane beyond a sharp edge presses

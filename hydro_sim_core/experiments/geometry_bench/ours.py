@@ -15,8 +15,8 @@ from hydro_sim_core.contact.pressure_field.faces import FaceBuffer, make_face_bu
 from hydro_sim_core.contact.pressure_field.kept_pairs import NOTHING_KEPT, begin_pass
 from hydro_sim_core.contact.pressure_field.peaks import push_pairs_at_peak
 from hydro_sim_core.contact.pressure_field.query import QueryScratch, find_faces_again, make_query_scratch
-from hydro_sim_core.contact.pressure_field.visits import begin_visits, is_full
-from hydro_sim_core.contact.pressure_field.walk import descend
+from hydro_sim_core.contact.pressure_field.visits import begin_visits
+from hydro_sim_core.contact.pressure_field.wide_trees import list_meetings
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.geometry import FloatArray
 
@@ -60,7 +60,7 @@ class OurPair:
         R_BA = np.ascontiguousarray(X_BA[:, :3, :3])
         p_BA = np.ascontiguousarray(X_BA[:, :3, 3])
         while (found := int(function(self._geometries, R_BA, p_BA, self._scratch, self._faces))) < 0:
-            self._make_room(2 * len(self._faces.num_vertices))
+            self._make_room(max(_FIRST_CAPACITY, 2 * len(self._faces.num_vertices)))
         return found
 
 
@@ -99,25 +99,18 @@ def _query_poses_anew(
 def _descend_shells(
     geometries: GeometrySet, R_BA: Float3D, p_BA: Float2D, scratch: QueryScratch, faces: FaceBuffer
 ) -> int:
-    """Number of pairs at which walks start."""
-    total = 0
+    """Number of pairs at which walks start; -1 if there is no room for them."""
+    total, candidates = 0, scratch.kept.candidates[0]
     for i in range(p_BA.shape[0]):
-        tie = tie_distance(geometries, 0, 1, p_BA[i])
-        scratch.nodes[0, 0], scratch.nodes[0, 1] = geometries.shell_start[0], geometries.rim_start[1]
-        num_nodes, num_pending = 1, 0
-        begin_visits(scratch)
-        while num_nodes > 0 and not is_full(scratch, num_pending):
-            num_nodes, num_pending = descend(
-                geometries.shell_boxes,
-                geometries.shell_links,
-                R_BA[i],
-                p_BA[i],
-                tie,
-                scratch,
-                num_nodes,
-                num_pending,
-            )
-        total += num_pending
+        tie, of_a, of_b = (
+            tie_distance(geometries, 0, 1, p_BA[i]),
+            geometries.wide_shell[0],
+            geometries.wide_rim[1],
+        )
+        num = list_meetings(geometries, of_a, of_b, R_BA[i], p_BA[i], tie, scratch, candidates, 0)
+        if num < 0:
+            return -1
+        total += num
     return total
 
 
