@@ -430,6 +430,8 @@ def main() -> None:
             print({name: value for name, value in rows[-1].items() if name != "ms_all"}, flush=True)
             write(arguments.out, {**found, "rows": rows}, quiet=True)
     print(f"written to {arguments.out}")
+    if not all(row["repeats_bits"] and row["agreement"]["same_bits"] == row["faces"] for row in rows):
+        raise SystemExit("error: the GPU has other faces than the processor, or than itself")
 
 
 if __name__ == "__main__":

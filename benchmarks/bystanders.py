@@ -229,6 +229,8 @@ def main() -> None:
     parser.add_argument("--priority", type=int, default=USUAL_PRIORITY, help="SCHED_FIFO, 0 for none")
     arguments = parser.parse_args()
     found = measure(arguments)
+    if found["messages"] == 0:
+        raise SystemExit("error: no hostile message was sent")
     print(
         f"{found['messages']} hostile messages; {found['steps_in_loop']} of {found['steps']} steps in the loop"
     )

@@ -40,6 +40,9 @@ def main() -> None:
         print(rates[-1])
     found = {"backend": arguments.backend, "gpu": device(arguments.backend), "environment": environment()}
     write(arguments.out, {**found, "faces": FACES, "start": start, "agreement": agreement, "rates": rates})
+    same = [agreement[name]["worlds with the same bits"] for name in ("one step", "all steps")]
+    if same != [arguments.variants] * 2 or not all(row["repeats"] and not row["failures"] for row in rates):
+        raise SystemExit("error: the GPU has other states than the processor, or than itself")
 
 
 def settled() -> Any:

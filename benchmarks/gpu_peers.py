@@ -11,8 +11,8 @@ force. What each engine computes:
 
 ``error`` is that of the force at the depth where the exact one is the load; ``error_at_rest`` that of the depth at
 which the engine came to rest under the load, as a force. World-steps a second are of three bursts after a warm-up,
-with the device waited for. ``python benchmarks/gpu_peers.py --peers ours drake --backend cpu`` tries it without a GPU;
-results of peers that are not measured stay in the file.
+with the device waited for. ``python benchmarks/gpu_peers.py --peers ours drake --backend cpu --out FILE`` tries it
+without a GPU; results of peers and parts that are not measured stay in the file, with where they were.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def main() -> None:
     found = _kept(arguments.out)
     for name in arguments.peers:
         began = time.perf_counter()
-        result = {**found.get(name, {}), "environment": environment(), "gpu": device(arguments.backend)}
-        found[name] = result
+        result = found[name] = found.get(name, {})
         try:
             peer = importlib.import_module(PEERS[name])
-            result["versions"] = peer.versions()
+            versions = peer.versions()
         except Exception:  # the other engines are measured all the same
             result["failed"] = _told(name, "import")
             continue
         result.pop("failed", None)
         for part in arguments.parts:
-            result[part] = []
+            where = {"environment": environment(), "gpu": device(arguments.backend), "versions": versions}
+            result[part], result[f"{part} measured"] = [], where
             for row in _rows(name, part, _measurements(peer, part, arguments)):
                 result[part].append(row)
                 write(arguments.out, {"peers": found}, quiet=True)

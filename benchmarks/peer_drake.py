@@ -179,7 +179,9 @@ def _compliant(hint: float, modulus: float) -> ProximityProperties:
 
 def _with_friction(properties: ProximityProperties) -> ProximityProperties:
     AddContactMaterial(
-        dissipation=1.0, friction=CoulombFriction(scenes.FRICTION, scenes.FRICTION), properties=properties
+        dissipation=scenes.DISSIPATION,
+        friction=CoulombFriction(scenes.FRICTION, scenes.FRICTION),
+        properties=properties,
     )
     return properties
 

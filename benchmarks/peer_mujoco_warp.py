@@ -1,7 +1,7 @@
 """The grasp of ``peer_scenes`` in MuJoCo Warp: contact at points between the same box and cylinder shapes.
 
-Its contact has no modulus, so that no exact force or depth is known; its solver takes the settings of the others:
-Newton's method, elliptic cones, implicitfast, and a ratio of impedances that holds what is gripped.
+Its contact has no modulus, so that no exact force or depth is known; its solver takes the settings of Newton's engine:
+Newton's method, elliptic cones, implicitfast; the ratio of impedances is one that holds what is gripped.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class MujocoWarpScene:
         wp.synchronize_device(self._device)
 
     def counts(self) -> dict[str, float]:
-        """Contact points per world, and the depth of the first of the first world, m."""
+        """Contact points per world, and the depth of the deepest of all, m."""
         num = int(self.data.nacon.numpy()[0])
         return {"contacts": num / self.n, "depth": -float(self.data.contact.dist.numpy()[:num].min())}
 

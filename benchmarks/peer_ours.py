@@ -18,7 +18,7 @@ from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 #: Edges of the cylinder, m, for about 200 and 440 contact faces; of the ball.
 CYLINDER_HINTS = (0.0024, 0.001)
 BALL_HINTS = (0.005, 0.0025, 0.00125)
-SETTLE = 1500
+SETTLE = 12000
 #: The grasp of ``gpu.py``: an arm of seven joints between soft bubbles of 200 faces.
 ARM = "grasp with an arm"
 
@@ -100,7 +100,7 @@ class Batch:
         self.batch.step()
         ways = scenes.ways(n)
         q, v = self.batch.q.copy(), xp.zeros_like(self.batch.v)
-        v[:, -6:] = xp.asarray(ways.velocity)
+        v[:, _of_body(self.batch.world)] = xp.asarray(ways.velocity)
         self.batch.set_state(q, v)
         self.batch.drives.effort[...] *= xp.asarray(ways.force)[:, None]
 
@@ -122,6 +122,11 @@ class Batch:
             "failures": len(self.batch.failures),
             "sunk": float(abs(first.frame_pose(name)[2, 3] - _start(first, name))),
         }
+
+
+def _of_body(world: World) -> list[int]:
+    """Where in the velocities those of the cylinder are."""
+    return [i for i, name in enumerate(world.velocity_names) if name.startswith(("held", "cylinder"))]
 
 
 def _start(world: World, name: str) -> float:

@@ -31,6 +31,8 @@ BALL, BALL_WEIGHT, BALL_STIFFNESS = 0.05, 10.0, 1e7
 #: axis of the fingers and the vertical, m; mass of a pad, kg; stiffness, Pa/m; force of a finger, N; friction.
 RADIUS, LENGTH, MASS = 0.03, 0.04, 0.2
 PAD, PAD_MASS, PAD_STIFFNESS, GRIP, FRICTION = (0.02, 0.01, 0.03), 0.1, 2e7, 10.0, 0.8
+#: Hunt and Crossley's dissipation where an engine has it, s/m.
+DISSIPATION = 50.0
 SIDES = {"left": -1.0, "right": 1.0}
 #: How worlds of the grasp differ: relative range of the force of both fingers, and deviation of the velocities of the
 #: cylinder, m/s and rad/s, in so many ways that repeat.
@@ -121,10 +123,12 @@ def error_at_rest(name: str, depth: float, *, both_yield: bool = False) -> float
 
 # --- The scenes in hydro-sim
 
+_CONTACT = {"margin": 0.0, "friction": FRICTION, "dissipation": DISSIPATION}
+
 
 def our_punch() -> LoadedScene:
     """The cube on the slab; boxes have the exact field whatever their mesh."""
-    scene = SceneBuilder("punch", time_step=TIME_STEP, contact={"margin": 0.0, "friction": FRICTION})
+    scene = SceneBuilder("punch", time_step=TIME_STEP, contact=_CONTACT)
     modulus = SLAB_STIFFNESS * SLAB[2]
     scene.add_static(
         "flat",
@@ -142,7 +146,7 @@ def our_punch() -> LoadedScene:
 
 def our_ball(hint: float) -> LoadedScene:
     """The ball on the flat, with edges of a length (m)."""
-    scene = SceneBuilder("ball", time_step=TIME_STEP, contact={"margin": 0.0, "friction": FRICTION})
+    scene = SceneBuilder("ball", time_step=TIME_STEP, contact=_CONTACT)
     scene.add_ground()
     body = scene.add_body("body", BALL_WEIGHT / GRAVITY, xyz=(0, 0, BALL - exact_depth("ball")))
     body.add_shape(
@@ -153,7 +157,7 @@ def our_ball(hint: float) -> LoadedScene:
 
 def our_grasp(hint: float) -> LoadedScene:
     """The grasp, with edges of the cylinder of a length (m)."""
-    contact = {"margin": 0.0, "friction": FRICTION, "compliance": "rigid", "modulus": PAD_STIFFNESS * PAD[1]}
+    contact = {**_CONTACT, "compliance": "rigid", "modulus": PAD_STIFFNESS * PAD[1]}
     scene = SceneBuilder("pad_grasp", time_step=TIME_STEP, contact=contact)
     held = scene.add_body("held", MASS)
     held.add_shape("cylinder", radius=RADIUS, length=LENGTH, resolution_hint=hint)

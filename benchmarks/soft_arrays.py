@@ -17,6 +17,8 @@ from hydro_sim_core.experiments.planar_push.bodies import soft_pushing
 from hydro_sim_core.simulation.soft import SoftSystem, soft_system
 
 TIME_STEP, SETTLE, BURSTS = 2e-3, 20, 5
+#: Largest difference between states of several libraries, m and rad, or per second.
+ROUND_OFF = 1e-12
 LIBRARIES = ("numpy", "jax", "cupy")
 State = tuple[np.ndarray, np.ndarray]
 Scheme = Literal["euler", "rk4"]
@@ -40,6 +42,10 @@ def main() -> None:
                 after = row.pop("after")
                 expected = expected or after
                 differs = max(float(np.abs(a - b).max()) for a, b in zip(after, expected, strict=True))
+                if not differs < ROUND_OFF:
+                    raise SystemExit(
+                        f"error: {row['library']} differs from {arguments.libraries[0]} by {differs:g}"
+                    )
                 rows.append({"points": points, "scheme": scheme, **row, "differs": differs})
                 print(rows[-1], flush=True)
                 write(arguments.out, {"rows": rows}, quiet=True)

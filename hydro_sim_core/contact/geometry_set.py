@@ -58,11 +58,11 @@ class GeometrySet(NamedTuple):
             ends no contact surface.
         shell_boxes: (S, 6) bounds of the nodes of both.
         shell_links: (S, 2) children of the nodes, or (-1, element).
-        wide_shell: (G,) root of each geometry's shell tree with eight children a node.
-        wide_rim: (G,) root of the rim tree; that of the shell tree where they are the same.
+        wide_shell: (G,) node above the root of each geometry's shell tree with eight children a node; -1 without.
+        wide_rim: (G,) the same of the rim tree; that of the shell tree where they are the same.
         wide_boxes: (W, 48) bounds of the children of the nodes of both (see ``geometry.wide_tree``).
-        wide_links: (W, 8) nodes of their own children, or ``-1 - element``.
-        grain: (G,) size of the elements of each shell: mean half sum of the edges of their boxes, m.
+        wide_links: (W, 8) nodes of their own children, or ``-1 - element``; 0 where there is no child.
+        grain: (G,) mean edge of the boxes of each shell's elements, m; 0 without.
         peak_start: (G + 1,) first peak of each geometry.
         peak_elements: (P, 6) element at each peak into which each of the ``RAYS`` goes.
         peaks: (P, 3) position, m.
@@ -140,7 +140,7 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
     has_tree = np.diff(tree_start) > 0
     wide = widened(shell_boxes, shell_links, tree_start[:-1][has_tree])
-    wide_roots = np.zeros(len(has_tree), dtype=np.int64)
+    wide_roots = np.full(len(has_tree), -1)
     wide_roots[has_tree] = wide.roots
     fields = _joined([_fields(g, count) for g, count in zip(geometries, rows, strict=True)], 4)
     peak_elements = [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)]
@@ -199,9 +199,9 @@ def _of_half_space(geometry: Geometry) -> Adjacency:
 
 
 def _grain(adjacency: Adjacency) -> float:
-    """Mean half sum of the edges of the boxes of a shell's elements, m; 0 without."""
+    """Mean edge of the boxes of a shell's elements, m; 0 without."""
     boxes = adjacency.shell_boxes[adjacency.shell_links[:, 0] < 0]
-    return float(0.5 * (boxes[:, 3:] - boxes[:, :3]).sum(axis=1).mean()) if len(boxes) else 0.0
+    return float((boxes[:, 3:] - boxes[:, :3]).mean()) if len(boxes) else 0.0
 
 
 #: Adjacency without anything.

@@ -14,8 +14,8 @@ IntArray = NDArray[np.int64]
 WIDTH = 8
 #: Numbers of a node: centres along three axes, then half lengths, of all children each.
 NODE = 6 * WIDTH
-#: Half length of a box that no other one meets, m, in the place of a child that is not there.
-NOWHERE = -1e300
+#: Place and half lengths of a child that is not there: no comparison with it is true, at any pose.
+NOWHERE = float("nan")
 
 _LEVELS = 3
 
@@ -25,8 +25,9 @@ class WideTrees(NamedTuple):
 
     Attributes:
         boxes: (W, NODE) bounds of the children of each node, see ``NODE``.
-        links: (W, WIDTH) node of a child's own children, or ``-1 - element`` of a leaf; 0 where there is no child.
-        roots: (T,) node of each tree whose only child is the tree's root.
+        links: (W, WIDTH) node of a child's own children, or ``-1 - element`` of a leaf; 0, which is never followed,
+            where there is no child.
+        roots: (T,) node above each tree, whose only child is the tree's root.
     """
 
     boxes: FloatArray
@@ -39,7 +40,7 @@ def widened(boxes: FloatArray, links: IntArray, roots: IntArray) -> WideTrees:
 
     Args:
         boxes: (K, 6) bounds of the nodes, centre then half lengths, m.
-        links: (K, 2) children of the nodes; (-1, element) for leaves.
+        links: (K, 2) children of the nodes, numbered as ``geometry.tree`` does; (-1, element) for leaves.
         roots: (T,) root of each tree.
     """
     members = [np.column_stack([roots, np.full((len(roots), WIDTH - 1), -1)])]
@@ -57,7 +58,7 @@ def widened(boxes: FloatArray, links: IntArray, roots: IntArray) -> WideTrees:
     member = np.concatenate(members)
     there = member >= 0
     is_leaf = links[member, 0] < 0
-    of_child = np.where(there[..., None], boxes[member], [0.0, 0.0, 0.0, NOWHERE, NOWHERE, NOWHERE])
+    of_child = np.where(there[..., None], boxes[member], NOWHERE)
     return WideTrees(
         boxes=of_child.transpose(0, 2, 1).reshape(-1, NODE).copy(),
         links=np.where(there, np.where(is_leaf, -1 - links[member, 1], place[member]), 0),
@@ -65,13 +66,15 @@ def widened(boxes: FloatArray, links: IntArray, roots: IntArray) -> WideTrees:
     )
 
 
-def _depths(links: IntArray, nodes: IntArray) -> IntArray:
-    """Levels below nodes, along the first children: in the trees of ``geometry.tree`` they have the most."""
-    depths = np.zeros(len(nodes), dtype=np.int64)
-    while np.any(is_inner := links[nodes, 0] >= 0):
-        depths += is_inner
-        nodes = np.where(is_inner, links[nodes, 0], nodes)
-    return depths
+def _depths(links: IntArray, roots: IntArray) -> IntArray:
+    """Depth to which nodes with eight children are laid out, at least 1: that of most leaves.
+
+    Each leaf that is deeper costs a node of its own, and another level twice as many nodes as hold leaves; so up to an
+    eighth of the leaves may be. Between a root and its second child are all nodes of the first one's subtree, which has
+    half of the leaves.
+    """
+    num_leaves = links[roots, 1] - roots
+    return np.maximum(np.ceil(np.log2(num_leaves / (1.0 + 1.0 / WIDTH))).astype(np.int64), 1)
 
 
 def _descendants(links: IntArray, nodes: IntArray, levels: IntArray) -> IntArray:

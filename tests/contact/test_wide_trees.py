@@ -13,7 +13,8 @@ from hydro_sim_core.compilation.targets import levels
 from hydro_sim_core.contact import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch, make_query_scratch
 from hydro_sim_core.contact.pressure_field.wide_trees import list_meetings, list_near_half_space
-from hydro_sim_core.geometry.wide_tree import NOWHERE, WIDTH, widened
+from hydro_sim_core.geometry.tree import build_tree_of_boxes
+from hydro_sim_core.geometry.wide_tree import WIDTH, widened
 from support.contact.poses import random_rotation
 
 SLACK = 1e-3
@@ -117,6 +118,37 @@ def test_without_room_there_is_no_list() -> None:
     assert near_ground(geometries, -1.0, 1.0, np.eye(3), np.zeros(3), scratch, into) == -1
 
 
+@pytest.mark.parametrize(
+    "p", [(np.inf, 0.0, 0.0), (0.0, 0.0, np.inf), (1e308, 1e308, 1e308), (np.nan, 0.0, 0.0)]
+)
+def test_places_beyond_all_numbers_end(p: tuple[float, float, float]) -> None:
+    """Absent children met what is infinitely near once, and with them the first node of all, again and again."""
+    geometries = make_geometry_set((BALL, hs.geometry.half_space()))
+    scratch, into = make_query_scratch(geometries, 64), np.zeros((5000, 2), dtype=np.int64)
+    R, at = random_rotation(np.random.default_rng(2)), np.array(p)
+    for low, high in ((-np.inf, np.inf), (-0.01, 0.01)):
+        num = near_ground(geometries, low, high, R, at, scratch, into)
+        assert 0 <= num <= len(geometries.elements)
+    geometries = make_geometry_set(BODIES["balls"])
+    into, scratch = np.zeros((400_000, 2), dtype=np.int64), make_query_scratch(geometries, 64)
+    for slack in (SLACK, np.inf):
+        num = meetings(geometries, R, at, slack, scratch, into)
+        found = into[:num].tolist()
+        assert len({tuple(pair) for pair in found}) == num
+
+
+@pytest.mark.parametrize(
+    ("num", "share"),
+    [(2, 0.2), (8, 0.9), (9, 0.4), (63, 0.9), (65, 0.8), (72, 0.5), (90, 0.65), (513, 0.9), (4097, 0.9)],
+)
+def test_nodes_are_filled(num: int, share: float) -> None:
+    lower = np.random.default_rng(3).normal(size=(num, 3))
+    boxes, links = build_tree_of_boxes(lower, lower + 0.1)
+    wide = widened(boxes, links, np.zeros(1, dtype=np.int64))
+    there = ~np.isnan(wide.boxes[1:, :WIDTH])
+    assert there.mean() > share
+
+
 def test_every_element_has_one_place_within_its_parents() -> None:
     geometries = make_geometry_set((BALL, sphere(0.05, resolution=0.02)))
     binary = leaves(geometries, geometries.shell_start[0]) | leaves(geometries, geometries.shell_start[1])
@@ -127,7 +159,7 @@ def test_every_element_has_one_place_within_its_parents() -> None:
         node, around = nodes.pop()
         for k in range(WIDTH):
             box, link = boxes[node, :, k], int(wide.links[node, k])
-            if box[3] == NOWHERE:
+            if np.isnan(box[3]):
                 continue
             assert np.all(np.abs(box[:3] - around[:3]) + box[3:] <= around[3:] + 1e-12)
             if link < 0:

@@ -45,8 +45,8 @@ NOTHING_KEPT = -1
 _STEPS = 8.0
 #: Largest skin, as a share of the smaller body: a thicker one has too many candidates.
 _THICKEST = 1.0 / 150.0
-#: The same as a share of the finer elements: on fine meshes a thicker one has several times as many candidates.
-_COARSEST = 0.25
+#: The same as a share of the finer body's grain: around fine meshes a thicker one has several times the candidates.
+_THICKEST_OF_GRAIN = 0.375
 #: Least skin of bodies that move little, as a share of the thickest: hardly more candidates, and trees seldom asked.
 _THINNEST = 0.5
 
@@ -158,9 +158,9 @@ def skin_for(way, box_a, box_b, grain):
         way: m.
         box_a: Box around A.
         box_b: Box around B.
-        grain: Size of the finer elements, m.
+        grain: That of the finer body, see ``GeometrySet``, m.
     """
-    thickest = min(_THICKEST * min(extent(box_a), extent(box_b)), _COARSEST * grain)
+    thickest = min(_THICKEST * min(extent(box_a), extent(box_b)), _THICKEST_OF_GRAIN * grain)
     return 0.0 if 2.0 * way > thickest else min(max(_STEPS * way, _THINNEST * thickest), thickest)
 
 

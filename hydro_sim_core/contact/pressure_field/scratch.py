@@ -12,8 +12,8 @@ from hydro_sim_core.contact.pressure_field.element_pairs import Workspace, make_
 from hydro_sim_core.contact.pressure_field.kept_pairs import KeptPairs, make_kept_pairs
 from hydro_sim_core.contact.pressure_field.lanes import BLOCK_ROWS, LANES
 
-#: Depth of the stack of tree nodes. Each visited pair of nodes pushes at most two, so that this suffices for trees of
-#: 2^256 leaves.
+#: Depth of the stack of tree nodes. A visited pair of nodes pushes two, or eight where nodes have eight children: this
+#: suffices for two trees of 2^200 leaves.
 _NODES = 1024
 
 #: Slots in the table of visited pairs per face of the capacity; at most half of them are filled.

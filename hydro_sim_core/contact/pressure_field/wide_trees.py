@@ -17,12 +17,14 @@ assert 1 << _BITS == WIDTH
 
 @kernel
 def list_meetings(geometries, tree_a, tree_b, R_BA, p_BA, slack, scratch, candidates, first):
-    """List the pairs of elements whose boxes come nearer than ``slack``; return their number, -1 without room.
+    """List the pairs of elements whose boxes come as near as ``slack``; return their number, -1 without room.
+
+    Two trees of one element each are not tested.
 
     Args:
         geometries: ``GeometrySet``.
-        tree_a: Node of A's tree in ``wide_links``.
-        tree_b: Node of B's.
+        tree_a: Node above the root of A's tree.
+        tree_b: Node above that of B's.
         R_BA: (3, 3) rotation of A in B.
         p_BA: (3,) origin of A in B, m.
         slack: Distance, m.
@@ -163,7 +165,7 @@ def _turned(box, motion):
 
 @kernel(inline=True)
 def _children_that_meet(boxes, node, motion, other, other_here, slack):
-    """Bit k is set if child k of a node comes nearer to another box than ``slack`` along all six axes.
+    """Bit k is set if child k of a node comes as near to another box as ``slack`` along all six axes.
 
     Args:
         boxes: (W, NODE) of all nodes.
