@@ -131,17 +131,6 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     field_start = _starts(rows)
     vertex_start = _starts([len(g.vertices) for g in geometries])
     node_start = _starts([len(g.tree_boxes) for g in geometries])
-    # Shell and rim trees stand in the same arrays, so that a node's number tells it from all others.
-    tree_boxes = [boxes for a in adjacency for boxes in (a.shell_boxes, a.rim_boxes)]
-    tree_links = [links for a in adjacency for links in (a.shell_links, a.rim_links)]
-    tree_start = _starts([len(boxes) for boxes in tree_boxes])
-    shell_boxes = _centred(tree_boxes)
-    shell_links = _shifted_links(tree_links, tree_start, np.repeat(field_start[:-1], 2))
-    has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
-    has_tree = np.diff(tree_start) > 0
-    wide = widened(shell_boxes, shell_links, tree_start[:-1][has_tree])
-    wide_roots = np.full(len(has_tree), -1)
-    wide_roots[has_tree] = wide.roots
     fields = _joined([_fields(g, count) for g, count in zip(geometries, rows, strict=True)], 4)
     peak_elements = [a.peak_elements + first for a, first in zip(adjacency, field_start, strict=False)]
     field_end, field_range = _runs_of_fields(geometries, rows)
@@ -164,15 +153,8 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
         zero_face=_joined([a.zero_face for a in adjacency], dtype=np.int64),
         boxes=_centred([g.tree_boxes for g in geometries]),
         links=_shifted_links([g.tree_links for g in geometries], node_start, field_start),
-        shell_start=tree_start[:-1:2].copy(),
-        rim_start=np.where(has_rim, tree_start[1::2], tree_start[:-1:2]),
         rim_pressure=np.array([a.rim_pressure for a in adjacency]).reshape(-1, 2),
-        shell_boxes=shell_boxes,
-        shell_links=shell_links,
-        wide_shell=wide_roots[::2].copy(),
-        wide_rim=np.where(has_rim, wide_roots[1::2], wide_roots[::2]),
-        wide_boxes=wide.boxes,
-        wide_links=wide.links,
+        **_trees_of_shells(adjacency, field_start),
         grain=np.array([_grain(a) for a in adjacency], dtype=np.float64),
         peak_start=_starts([len(a.peaks) for a in adjacency]),
         peak_elements=_joined(peak_elements, 6, dtype=np.int64),
@@ -189,6 +171,33 @@ def make_geometry_set(geometries: Sequence[Geometry]) -> GeometrySet:
     for array in arrays:
         array.setflags(write=False)
     return arrays
+
+
+def _trees_of_shells(adjacency: Sequence[Adjacency], field_start: IntArray) -> dict[str, NDArray]:
+    """Shell and rim trees of a set, in both forms.
+
+    They stand in the same arrays, so that a node's number tells it from all others.
+    """
+    boxes = [one for a in adjacency for one in (a.shell_boxes, a.rim_boxes)]
+    links = [one for a in adjacency for one in (a.shell_links, a.rim_links)]
+    start = _starts([len(one) for one in boxes])
+    has_rim = np.array([len(a.rim_boxes) > 0 for a in adjacency], dtype=np.bool_)
+    shell_boxes = _centred(boxes)
+    shell_links = _shifted_links(links, start, np.repeat(field_start[:-1], 2))
+    has_tree = np.diff(start) > 0
+    wide = widened(shell_boxes, shell_links, start[:-1][has_tree])
+    wide_roots = np.full(len(has_tree), -1)
+    wide_roots[has_tree] = wide.roots
+    return {
+        "shell_start": start[:-1:2].copy(),
+        "rim_start": np.where(has_rim, start[1::2], start[:-1:2]),
+        "shell_boxes": shell_boxes,
+        "shell_links": shell_links,
+        "wide_shell": wide_roots[::2].copy(),
+        "wide_rim": np.where(has_rim, wide_roots[1::2], wide_roots[::2]),
+        "wide_boxes": wide.boxes,
+        "wide_links": wide.links,
+    }
 
 
 def _of_half_space(geometry: Geometry) -> Adjacency:

@@ -69,11 +69,16 @@ def leaves(geometries: GeometrySet, root: int) -> dict[int, np.ndarray]:
     return found
 
 
-def meet(a: np.ndarray, b: np.ndarray, R: np.ndarray, p: np.ndarray) -> bool:
-    """Whether two boxes come nearer than ``SLACK`` along the axes of both frames."""
-    in_b = np.abs(R @ a[:3] + p - b[:3]) <= np.abs(R) @ a[3:] + b[3:] + SLACK
-    in_a = np.abs(R.T @ (b[:3] - p) - a[:3]) <= np.abs(R.T) @ b[3:] + a[3:] + SLACK
-    return bool(in_b.all() and in_a.all())
+def meeting(
+    a: dict[int, np.ndarray], b: dict[int, np.ndarray], R: np.ndarray, p: np.ndarray
+) -> set[tuple[int, int]]:
+    """Pairs whose boxes come as near as ``SLACK`` along the axes of both frames."""
+    boxes_a, boxes_b = np.stack(list(a.values()))[:, None], np.stack(list(b.values()))[None]
+    (c_a, h_a), (c_b, h_b) = ((boxes[..., :3], boxes[..., 3:]) for boxes in (boxes_a, boxes_b))
+    in_b = np.abs(c_a @ R.T + p - c_b) <= h_a @ np.abs(R).T + h_b + SLACK
+    in_a = np.abs((c_b - p) @ R - c_a) <= h_b @ np.abs(R) + h_a + SLACK
+    of_a, of_b = list(a), list(b)
+    return {(of_a[i], of_b[j]) for i, j in np.argwhere((in_a & in_b).all(axis=-1)).tolist()}
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -87,7 +92,7 @@ def test_pairs_are_those_whose_boxes_meet(name: str) -> None:
         num = meetings(geometries, R, p, SLACK, scratch, into)
         found = [tuple(pair) for pair in into[:num].tolist()]
         assert len(set(found)) == len(found)
-        expected = {(i, j) for i in a for j in b if meet(a[i], b[j], R, p)}
+        expected = meeting(a, b, R, p)
         assert set(found) == expected
         some += len(expected)
     assert some > 20
