@@ -25,6 +25,8 @@ from hydro_sim_core.shared_memory.status import Array, read_histogram
 from hydro_sim_core.shared_memory.tables import JointRow, LinkRow, PairRow, SensorRow
 
 _LOW = 0xFFFFFFFF
+#: Steps that may be asked for at a time: counts are compared by their low 32 bits.
+MOST_STEPS = 1 << 30
 
 __all__ = ["ChannelController", "Client", "SimulationEnded", "State", "TookTooLong", "connect"]
 
@@ -138,10 +140,13 @@ class Client(Connection):
             The newest state.
 
         Raises:
+            InputError: ``number`` is not a whole number from 1 to 2^30.
             SimulationEnded: The simulation ended meanwhile.
             TookTooLong: They were not taken in time.
         """
         count = whole_number(SOURCE, "steps", number, 1)
+        if count > MOST_STEPS:
+            raise InputError(SOURCE, "steps", f"is {count}", f"give at most {MOST_STEPS} at a time")
         self._wait_for_steps(self._ask(Control.STEPS_ASKED, count), f"{count} steps", limit)
         return self.newest()
 

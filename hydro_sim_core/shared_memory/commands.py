@@ -90,10 +90,20 @@ class Commands:
             mode |= Mode.GAINS
             values[Command.KP] = self._gains[rows, 0] if kp is None else kp
             values[Command.KD] = self._gains[rows, 1] if kd is None else kd
+        # Nothing is written before all is known to fit: a set that is refused leaves what was there.
+        values = {word: self._spread(rows, word, value) for word, value in values.items()}
         self._check(rows, mode, values)
         self.integers[rows, Command.MODE] = mode
         for word, value in values.items():
             self.reals[rows, word] = value
+
+    def _spread(self, rows: npt.NDArray[Any], word: Command, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """A value for each row, of one for all or one each."""
+        try:
+            return np.broadcast_to(np.asarray(value, dtype=np.float64), rows.shape)
+        except (TypeError, ValueError):
+            problem = "is no number, and no list of one for each joint"
+            raise InputError(SOURCE, word.name.lower(), problem, f"give one number, or {rows.size}") from None
 
     def leave(self, joints: Joints) -> None:
         """Leave joints to others.

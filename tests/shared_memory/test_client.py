@@ -124,6 +124,17 @@ def test_a_command_ends_after_its_time_out_in_simulated_time(client) -> None:
     assert efforts == [1.0] * 10 + [0.0] * 5
 
 
+@pytest.mark.parametrize("number", [2**30 + 1, 3_000_000_000])
+def test_more_steps_than_can_be_counted_are_refused(client, number: int) -> None:
+    """Counts are compared by 32 bits: so many were taken for none, and all that were asked for later as well."""
+    client.pause()
+    with pytest.raises(InputError, match=f"steps: is {number}; give at most 1073741824 at a time"):
+        client.step(number)
+    before = client.newest().serial
+    assert client.step(5).serial == before + 5
+    client.resume()
+
+
 def test_several_steps_by_one_permit(client) -> None:
     with client.controller(lock_step=True) as controller:
         before = controller.state
@@ -291,6 +302,8 @@ def test_a_controller_that_ends_with_an_error_pauses_what_waited_for_it(client) 
             "effort of elbow, shoulder: is not",
         ),
         (lambda c: c.give("elbow", effort=1.0, timeout=math.inf), "timeout of elbow: is not finite"),
+        (lambda c: c.give("elbow", position=[0.5, 0.6]), "position: is no number.*give one number, or 1"),
+        (lambda c: c.give("elbow", position="a"), "position: is no number.*give one number, or 1"),
     ],
 )
 def test_commands_that_cannot_be_are_refused(client, call, problem: str) -> None:

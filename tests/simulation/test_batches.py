@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -392,3 +396,38 @@ def test_programs_are_kept_for_their_scene(monkeypatch, tmp_path):
     batch._worlds._faces *= 2
     assert programs.stored_ptx(batch._worlds._placed().plan, solve, "sm_90") == b"4"
     assert programs.stored_ptx(made_side_by_side()._worlds._memory.plan, solve, "sm_90") == b"1"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("friction", np.nan, "friction is nan; give a number of at least 0"),
+        ("joint_damping", -1.0, "joint_damping is -1; give a number of at least 0"),
+        ("mass", -1.0, "mass is -1"),
+        ("wrench", np.nan, "wrench is nan; give a number"),
+    ],
+)
+def test_a_world_with_what_is_no_number_is_told_and_the_others_go_on(name, value, why):
+    """Where the body rested, such a world stood still and counted as good; negative damping never ended."""
+    batch, alone = (hs.BatchWorld(SCENE, 2, "cpu") for _ in range(2))
+    rows = batch._worlds.rows["machine.loads.wrench"] if name == "wrench" else batch.parameters[name]
+    rows[0] = value
+    for one in (batch, alone):
+        one.step(3)
+    assert why in batch.failures[0]
+    assert batch.step_counts.tolist() == [0, 3]
+    assert np.array_equal(batch.q[1], alone.q[1])
+
+
+def test_nobody_steps_on_after_ctrl_c():
+    batch = hs.BatchWorld(SCENE, 4, "cpu")
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        batch.step(10**8)
+    counts = batch.step_counts.tolist()
+    time.sleep(0.1)
+    assert batch.step_counts.tolist() == counts
+    batch.reset()
+    batch.step(2)
+    assert batch.step_counts.tolist() == [2] * 4

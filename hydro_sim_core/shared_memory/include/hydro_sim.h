@@ -51,7 +51,8 @@ typedef enum {
     HYDRO_SIM_ENDED = -6,
     HYDRO_SIM_TOO_LATE = -7,
     HYDRO_SIM_FAILED = -8,
-    HYDRO_SIM_NO_MEMORY = -9
+    HYDRO_SIM_NO_MEMORY = -9,
+    HYDRO_SIM_OUT_OF_RANGE = -10
 } hydro_sim_result;
 
 /* A simulation that is open. */
@@ -86,6 +87,7 @@ static inline const char *hydro_sim_text(int result) {
     case HYDRO_SIM_TOO_LATE: return "the state did not come in time; is the simulation paused or stopped?";
     case HYDRO_SIM_FAILED: return "a step of the simulation failed; reset it";
     case HYDRO_SIM_NO_MEMORY: return "no memory is left; free some";
+    case HYDRO_SIM_OUT_OF_RANGE: return "a number of steps is negative or above 2^30; ask for fewer at a time";
     default: return "unknown result";
     }
 }
@@ -309,6 +311,7 @@ static inline int hydro_sim_await(hydro_sim *sim, int64_t count, double limit) {
 
 /* Take steps while paused (HYDRO_SIM_CONTROL_PAUSED), and wait until they are taken or broken off. */
 static inline int hydro_sim_take_steps(hydro_sim *sim, int64_t number, double limit) {
+    if (number < 0 || number > (int64_t)1 << 30) return HYDRO_SIM_OUT_OF_RANGE; /* counts are compared by 32 bits */
     const int64_t before = __atomic_fetch_add(sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED, number, __ATOMIC_SEQ_CST);
     hydro_sim_ring(sim);
     return hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN, before + number, limit);

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,10 @@ from hydro_sim_core.simulation.world.world import World
 
 Rows = NDArray[Any]
 
+#: Steps of a world between two looks whether whoever asked for them has been interrupted.
+_BURST = 256
+#: Parameters of which a negative one is none.
+_NOT_NEGATIVE = ("mass", "joint_damping", "joint_friction", "friction", "dissipation")
 #: Bytes at whose multiples arrays begin: JAX takes over what begins at multiples of 64, and copies the rest.
 _ALIGNMENT = 64
 
@@ -70,26 +76,48 @@ class CpuWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
+        for i, why in self._unusable():
+            self.failures.setdefault(i, why)
         going = [i for i in range(len(self._worlds)) if i not in self.failures]
-        cores = min(_cores(), len(going))
+        cores, stop = min(_cores(), len(going)), threading.Event()
         if cores < 2:
-            for i in going:
-                self._step_one(i, n)
+            self._step_share(going, n, stop)
             return
         # A few shares a thread, so that none waits long for the others; worlds one by one would wait for Python.
         shares = np.array_split(np.array(going), 4 * cores)
-        for done in [self._pool.submit(self._step_share, share.tolist(), n) for share in shares]:
-            done.result()
-
-    def _step_share(self, worlds: list[int], n: int) -> None:
-        for i in worlds:
-            self._step_one(i, n)
-
-    def _step_one(self, i: int, n: int) -> None:
+        running = [self._pool.submit(self._step_share, share.tolist(), n, stop) for share in shares]
         try:
-            self._worlds[i].step(n)
-        except FloatingPointError as error:
-            self.failures[i] = str(error)
+            for done in running:
+                done.result()
+        except BaseException:  # Ctrl-C too: nobody steps the worlds any more when it is told
+            stop.set()
+            wait(running)
+            raise
+
+    def _step_share(self, worlds: list[int], n: int, stop: threading.Event) -> None:
+        for i in worlds:
+            try:
+                for taken in range(0, n, _BURST):
+                    if stop.is_set():
+                        return
+                    self._worlds[i].step(min(_BURST, n - taken))
+            except FloatingPointError as error:
+                self.failures[i] = str(error)
+
+    def _unusable(self) -> Iterator[tuple[int, str]]:
+        """Worlds with a command or parameter that is not a number, or negative where it may not be, and which."""
+        named = {path.rpartition(".")[2]: rows for path, rows in self.rows.items() if ".state." not in path}
+        for name, rows in (named | self._varied).items():
+            is_wrong = np.isnan(rows)
+            if name in _NOT_NEGATIVE:
+                is_wrong |= rows < 0.0
+            if is_wrong.any():
+                for i in np.flatnonzero(is_wrong.reshape(len(rows), -1).any(axis=1)).tolist():
+                    value = rows[i][is_wrong[i]].flat[0]
+                    yield (
+                        i,
+                        f"{name} is {value:g}; give a number{' of at least 0' if name in _NOT_NEGATIVE else ''}",
+                    )
 
     def set_state(self, worlds: list[int], q: Rows, v: Rows) -> None:
         """Set the states of some worlds."""
