@@ -2,8 +2,8 @@
 
 The compiled loop steps the arm with the spatula at 1 kHz. In half of the blocks, in random order within each pair,
 three pages watch it, every step is recorded, and a process sends the page's server as many malformed messages as it
-takes: 1,300 a second on two busy cores, 2,200 on quiet ones. Compared are the 99th
-percentiles of the step time and of the lateness, by Wilcoxon's signed-rank test over the pairs.
+takes: 1,300 a second on two busy cores, 2,200 on quiet ones. Compared are the 99th percentiles of the step time and of
+the lateness, by Wilcoxon's signed-rank test over the pairs.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def list_meetings(geometries, tree_a, tree_b, R_BA, p_BA, slack, scratch, candid
     while num_nodes > 0:
         num_nodes -= 1
         at_a, at_b = nodes[num_nodes, 0], nodes[num_nodes, 1]
-        link_a, link_b = links[at_a >> _BITS, at_a & 7], links[at_b >> _BITS, at_b & 7]
+        link_a, link_b = links[at_a >> _BITS, at_a & (WIDTH - 1)], links[at_b >> _BITS, at_b & (WIDTH - 1)]
         a, b = _box(boxes, at_a), _box(boxes, at_b)
         opens_a = link_b < 0 or (link_a >= 0 and a[3] + a[4] + a[5] > b[3] + b[4] + b[5])
         if opens_a:
@@ -133,8 +133,15 @@ def _inverse_motion(R_BA, p_BA):
 @kernel(inline=True)
 def _box(boxes, at):
     """The box of a child, by its node and its place there: centre, then half lengths."""
-    row, k = boxes[at >> _BITS], at & 7
-    return row[k], row[8 + k], row[16 + k], row[24 + k], row[32 + k], row[40 + k]
+    row, k = boxes[at >> _BITS], at & (WIDTH - 1)
+    return (
+        row[k],
+        row[WIDTH + k],
+        row[2 * WIDTH + k],
+        row[3 * WIDTH + k],
+        row[4 * WIDTH + k],
+        row[5 * WIDTH + k],
+    )
 
 
 @kernel(inline=True)
@@ -178,8 +185,8 @@ def _children_that_meet(boxes, node, motion, other, other_here, slack):
     row, (x, y, z, p) = boxes[node], motion
     meet = 0
     for k in range(WIDTH):
-        c_0, c_1, c_2 = row[k], row[8 + k], row[16 + k]
-        h_0, h_1, h_2 = row[24 + k], row[32 + k], row[40 + k]
+        c_0, c_1, c_2 = row[k], row[WIDTH + k], row[2 * WIDTH + k]
+        h_0, h_1, h_2 = row[3 * WIDTH + k], row[4 * WIDTH + k], row[5 * WIDTH + k]
         is_near = abs(c_0 - other_here[0]) <= h_0 + other_here[3] + slack
         is_near &= abs(c_1 - other_here[1]) <= h_1 + other_here[4] + slack
         is_near &= abs(c_2 - other_here[2]) <= h_2 + other_here[5] + slack
@@ -201,8 +208,8 @@ def _children_between(boxes, node, up, lowest, highest):
     """Bit k is set if child k of a node has a part between two heights; ``up`` gives the height of a point."""
     row, between = boxes[node], 0
     for k in range(WIDTH):
-        height = _center(row[k], row[8 + k], row[16 + k], up, up[3])
-        reach = _half(row[24 + k], row[32 + k], row[40 + k], up)
+        height = _center(row[k], row[WIDTH + k], row[2 * WIDTH + k], up, up[3])
+        reach = _half(row[3 * WIDTH + k], row[4 * WIDTH + k], row[5 * WIDTH + k], up)
         is_between = (height - reach <= highest) & (height + reach >= lowest)
         between |= (1 if is_between else 0) << k
     return between

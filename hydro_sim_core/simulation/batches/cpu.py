@@ -51,6 +51,9 @@ class CpuWorlds:
         self._varied = {
             name: _repeated(_owner(machine.model, owner, field), n) for name, (owner, field) in VARIED.items()
         }
+        # What users write: commands, loads and parameters, by the names that they know.
+        written = {path.rpartition(".")[2]: rows for path, rows in self.rows.items() if ".state." not in path}
+        self._written = written | self._varied
         self.failures: dict[int, str] = {}
         self._start = world.save_state()
         self._worlds = [self._bound(world.copy(), i) for i in range(n)]
@@ -106,18 +109,13 @@ class CpuWorlds:
 
     def _unusable(self) -> Iterator[tuple[int, str]]:
         """Worlds with a command or parameter that is not a number, or negative where it may not be, and which."""
-        named = {path.rpartition(".")[2]: rows for path, rows in self.rows.items() if ".state." not in path}
-        for name, rows in (named | self._varied).items():
-            is_wrong = np.isnan(rows)
+        for name, rows in self._written.items():
+            is_wrong, mend = np.isnan(rows), "give a number"
             if name in _NOT_NEGATIVE:
-                is_wrong |= rows < 0.0
+                is_wrong, mend = is_wrong | (rows < 0.0), "give a number of at least 0"
             if is_wrong.any():
                 for i in np.flatnonzero(is_wrong.reshape(len(rows), -1).any(axis=1)).tolist():
-                    value = rows[i][is_wrong[i]].flat[0]
-                    yield (
-                        i,
-                        f"{name} is {value:g}; give a number{' of at least 0' if name in _NOT_NEGATIVE else ''}",
-                    )
+                    yield i, f"{name} is {rows[i][is_wrong[i]].flat[0]:g}; {mend}"
 
     def set_state(self, worlds: list[int], q: Rows, v: Rows) -> None:
         """Set the states of some worlds."""
