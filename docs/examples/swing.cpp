@@ -15,8 +15,9 @@ constexpr double amplitude = 0.3, frequency = 0.5;  // rad, Hz
 constexpr double kp = 60.0, kd = 12.0;              // N m/rad, N m s/rad
 constexpr double pi = 3.14159265358979323846;
 
-int failed(int result) {
-    std::fprintf(stderr, "%s\n", hydro_sim_text(result));
+int failed(const hydro_sim& simulation, int result) {
+    char text[512];
+    std::fprintf(stderr, "%s\n", hydro_sim_explain(&simulation, result, text, sizeof text));
     return 1;
 }
 
@@ -27,9 +28,9 @@ int main(int argc, char** argv) {
     const int64_t steps = argc > 3 ? std::atoll(argv[3]) : 2000;
 
     hydro_sim simulation;
-    if (int result = hydro_sim_open(&simulation, name)) return failed(result);
+    if (int result = hydro_sim_open(&simulation, name)) return failed(simulation, result);
     hydro_sim_controller arm;
-    if (int result = hydro_sim_take(&simulation, &arm, "swing", -1, 1)) return failed(result);
+    if (int result = hydro_sim_take(&simulation, &arm, "swing", -1, 1)) return failed(simulation, result);
 
     const int64_t row = argc > 2 ? hydro_sim_find_joint(&simulation, argv[2]) : 0;
     if (row < 0) {
@@ -43,8 +44,9 @@ int main(int argc, char** argv) {
         const double q = hydro_sim_position(&simulation, arm.state, row);
         const double v = hydro_sim_velocity(&simulation, arm.state, row);
         const double effort = kp * (wanted - q) - kd * v;
-        hydro_sim_command(&arm, row, HYDRO_SIM_MODE_EFFORT, 0.0, 0.0, effort, 0.0, 0.0, 0.0);
-        if (int result = hydro_sim_step(&arm, 1, 10.0)) return failed(result);  // the simulation is paused then
+        int result = hydro_sim_command(&arm, row, HYDRO_SIM_MODE_EFFORT, 0.0, 0.0, effort, 0.0, 0.0, 0.0);
+        if (!result) result = hydro_sim_step(&arm, 1, 10.0);
+        if (result) return failed(simulation, result);  // the simulation is paused then
     }
     std::printf("%.17g\n", hydro_sim_position(&simulation, arm.state, row));
     hydro_sim_leave(&arm);

@@ -12,11 +12,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
-from hydro_sim_core.errors import InputError, whole_number
-from hydro_sim_core.shared_memory.connection import Connection, SimulationEnded, TookTooLong
+from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.shared_memory.checks import check_flag, check_number, check_steps
+from hydro_sim_core.shared_memory.connection import BrokenOff, Connection, SimulationEnded, TookTooLong
 from hydro_sim_core.shared_memory.controller import ChannelController
 from hydro_sim_core.shared_memory.layout import Control, Histogram, Overrun, Status
 from hydro_sim_core.shared_memory.names import SOURCE
@@ -25,10 +25,18 @@ from hydro_sim_core.shared_memory.status import Array, read_histogram
 from hydro_sim_core.shared_memory.tables import JointRow, LinkRow, PairRow, SensorRow
 
 _LOW = 0xFFFFFFFF
-#: Steps that may be asked for at a time: counts are compared by their low 32 bits.
-MOST_STEPS = 1 << 30
+#: Longest period and backlog that may be set, s; largest real-time factor.
+_LONGEST, _FASTEST = 1e9, 1e300
 
-__all__ = ["ChannelController", "Client", "SimulationEnded", "State", "TookTooLong", "connect"]
+__all__ = [
+    "BrokenOff",
+    "ChannelController",
+    "Client",
+    "SimulationEnded",
+    "State",
+    "TookTooLong",
+    "connect",
+]
 
 
 def connect(name: str = "hydro_sim", wait: float = 0.0) -> Client:
@@ -123,10 +131,16 @@ class Client(Connection):
         Raises:
             InputError: The channel, or all, are taken, or there is no such channel.
         """
+        self.check_open()
+        if not isinstance(name, str):
+            raise InputError(SOURCE, "controller", f"{excerpt(name)} is no name", "give a text")
+        lock_step = check_flag("lock_step", lock_step)
         return ChannelController(self, self._descriptor, self._memory, name, lock_step, channel)
 
     def pause(self) -> None:
-        """Stand still after the present step."""
+        """Stand still after the present step; steps that were asked for and are not taken yet are dropped."""
+        self.check_open()
+        self._drop_steps()
         self.tell(Control.PAUSED, 1)
 
     def resume(self) -> None:
@@ -141,13 +155,28 @@ class Client(Connection):
 
         Raises:
             InputError: ``number`` is not a whole number from 1 to 2^30.
+            BrokenOff: A step failed, or somebody has paused or reset the simulation meanwhile.
             SimulationEnded: The simulation ended meanwhile.
-            TookTooLong: They were not taken in time.
+            TookTooLong: They were not taken in time. Those that are left are dropped.
         """
-        count = whole_number(SOURCE, "steps", number, 1)
-        if count > MOST_STEPS:
-            raise InputError(SOURCE, "steps", f"is {count}", f"give at most {MOST_STEPS} at a time")
-        self._wait_for_steps(self._ask(Control.STEPS_ASKED, count), f"{count} steps", limit)
+        count = check_steps(number)
+        words, failures = self._memory.words, self._status + Status.FAILURES
+        before, dropped = words[failures], words[self._control + Control.STEPS_DROPPED]
+        asked = self._ask(Control.STEPS_ASKED, count)
+        try:
+            self._wait_for_steps(asked, f"all of {count} steps", limit)
+        except TookTooLong:
+            self._drop_steps(asked)
+            self.ring()
+            raise
+        what = f"not all of {count} steps were taken"
+        if words[failures] != before:
+            problem = f"{what}: one failed ({self.status.failure})"
+            raise BrokenOff(SOURCE, self.name, problem, "reset the simulation")
+        latest = words[self._control + Control.STEPS_DROPPED]
+        if latest != dropped and (latest - asked) & _LOW <= _LOW >> 1:
+            problem = f"{what}: it was paused or reset meanwhile"
+            raise BrokenOff(SOURCE, self.name, problem, "look at the newest state, and go on from there")
         return self.newest()
 
     def reset(self, limit: float = 10.0) -> State:
@@ -160,6 +189,8 @@ class Client(Connection):
             SimulationEnded: The simulation ended meanwhile.
             TookTooLong: It was not done in time.
         """
+        self.check_open()
+        self._drop_steps()
         asked = self._ask(Control.RESETS_ASKED, 1)
         words, done = self._memory.words, self._status + Status.RESETS_DONE
         self.poll(lambda: (words[done] - asked) & _LOW < 1 << 31, "the reset", limit)
@@ -170,23 +201,20 @@ class Client(Connection):
 
         So a controller sees every step from the first one on, and the simulation waits for the next one when it leaves.
         """
-        self.tell(Control.LOCK_STEP, int(wanted))
+        self.tell(Control.LOCK_STEP, int(check_flag("lock_step", wanted)))
 
     def set_pace(self, real_time_factor: float) -> None:
         """Set simulated over wall-clock time; 0 for as fast as possible.
 
         Raises:
-            InputError: It is negative or not finite.
+            InputError: It is negative or not finite, or so small that no step would be taken in a lifetime.
         """
-        if not 0.0 <= real_time_factor < math.inf:
-            raise InputError(
-                SOURCE,
-                "real_time_factor",
-                f"{real_time_factor} is no pace",
-                "give 0 (as fast as possible) or more",
-            )
-        period = round(1e9 * self.time_step / real_time_factor) if real_time_factor else 0
-        self.tell(Control.PERIOD_NS, period)
+        mend = "give 0 (as fast as possible) or more"
+        factor = check_number("real_time_factor", real_time_factor, _FASTEST, "is no pace", mend)
+        if 0.0 < factor < self.time_step / _LONGEST:
+            problem = f"{factor:g} is so slow that no step would ever be taken"
+            raise InputError(SOURCE, "real_time_factor", problem, "pause the simulation instead")
+        self.tell(Control.PERIOD_NS, round(1e9 * self.time_step / factor) if factor else 0)
 
     def set_overrun(self, policy: Overrun, max_backlog: float = 0.1) -> None:
         """Set what becomes of missed periods.
@@ -196,16 +224,29 @@ class Client(Connection):
             max_backlog: Largest lateness that is worked off, s.
 
         Raises:
-            InputError: The backlog is negative or not finite.
+            InputError: There is no such policy, or the backlog is negative or above 10^9 s.
         """
-        if not 0.0 <= max_backlog < math.inf:
-            raise InputError(SOURCE, "max_backlog", f"{max_backlog} s is no lateness", "give 0 or more")
-        self._memory.words[self._control + Control.MAX_BACKLOG_NS] = round(1e9 * max_backlog)
+        self.check_open()
+        if not isinstance(policy, int) or policy not in list(Overrun):
+            raise InputError(
+                SOURCE, "policy", f"{excerpt(policy)} is none", "give Overrun.SKIP or Overrun.CATCH_UP"
+            )
+        mend = f"give 0 to {_LONGEST:g} s"
+        backlog = check_number("max_backlog", max_backlog, _LONGEST, "s is no lateness", mend)
+        self._memory.words[self._control + Control.MAX_BACKLOG_NS] = round(1e9 * backlog)
         self.tell(Control.OVERRUN, policy)
 
     def _ask(self, counter: Control, amount: int) -> int:
         """Count up what is asked for, and have the loop look; return the count that it is to follow to."""
+        self.check_open()
         self._memory.add(self._control + counter, amount)
         asked = self._memory.words[self._control + counter]
         self.ring()
         return asked
+
+    def _drop_steps(self, up_to: int | None = None) -> None:
+        """Have steps dropped that are left up to a value of ``Control.STEPS_ASKED``, by default the present one."""
+        words, control = self._memory.words, self._control
+        words[control + Control.STEPS_DROPPED] = (
+            words[control + Control.STEPS_ASKED] if up_to is None else up_to
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from hydro_sim_core.shared_memory.names import SOURCE
 from hydro_sim_core.shared_memory.tables import JointRow
 
 Joints = str | Sequence[str] | npt.NDArray[np.integer[Any]]
+_NOT_NEGATIVE = (Command.KP, Command.KD, Command.TIMEOUT)
 _GIVEN = {Command.POSITION: Mode.POSITION, Command.VELOCITY: Mode.VELOCITY, Command.EFFORT: Mode.EFFORT}
 
 
@@ -42,15 +43,29 @@ class Commands:
             InputError: There is no such joint.
         """
         if isinstance(joints, np.ndarray):
-            return joints
-        names = (joints,) if isinstance(joints, str) else joints
+            return self._checked(joints)
+        if isinstance(joints, str) or not isinstance(joints, Iterable):
+            joints = (joints,)
+        names = tuple(joints)
         for name in names:
-            if name not in self._row:
+            if not isinstance(name, str) or name not in self._row:
                 known = ", ".join(self._names) or "none"
                 raise InputError(
                     SOURCE, f"joint {excerpt(name)}", "is not in the simulation", f"it has: {known}"
                 )
         return np.array([self._row[name] for name in names], np.intp)
+
+    def _checked(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.integer[Any]]:
+        """Rows that a caller gives, if they are some."""
+        count = len(self._names)
+        if (
+            rows.dtype.kind not in "iu"
+            or rows.ndim != 1
+            or (rows.size and not 0 <= rows.min() <= rows.max() < count)
+        ):
+            mend = f"give names, or an array of whole numbers from 0 to {count - 1}"
+            raise InputError(SOURCE, "joints", f"{excerpt(rows.tolist())} are no rows of joints", mend)
+        return rows
 
     def give(
         self,
@@ -77,7 +92,8 @@ class Commands:
             floats: Whether the joint gives no effort after its time-out; it holds its position otherwise.
 
         Raises:
-            InputError: There is no such joint, it has no such interface, or a value is not finite.
+            InputError: There is no such joint, it has no such interface, nothing is given, a value is not finite, or
+                gains or the time-out are negative.
         """
         rows = self.rows(joints)
         mode = int(Mode.FLOATS) if floats else 0
@@ -114,7 +130,13 @@ class Commands:
         self.reals[self.rows(joints)] = 0.0
 
     def _check(self, rows: npt.NDArray[Any], mode: int, values: dict[Command, Any]) -> None:
-        lacking = mode & ~self._interfaces[rows] & ~Mode.FLOATS
+        if not mode & (Mode.POSITION | Mode.VELOCITY | Mode.EFFORT):
+            mend = "give a position, a velocity or an effort, or call leave"
+            raise InputError(SOURCE, "command", "tells joints nothing to do", mend)
+        there = self._interfaces[rows]
+        if mode & Mode.GAINS:  # with gains of the command every drive follows positions and velocities
+            there = np.where(there != 0, there | Mode.POSITION | Mode.VELOCITY, 0)
+        lacking = mode & ~there & ~Mode.FLOATS
         if lacking.any():
             first = int(np.argmax(lacking != 0))
             has = Mode(int(self._interfaces[rows[first]]))
@@ -132,6 +154,9 @@ class Commands:
                     "is not finite",
                     "give finite numbers",
                 )
+            if word in _NOT_NEGATIVE and (value < 0.0).any():
+                element = f"{word.name.lower()} of {', '.join(self._names[row] for row in rows)}"
+                raise InputError(SOURCE, element, "is negative", "give 0 or more")
 
 
 def _words(mode: Mode) -> str:

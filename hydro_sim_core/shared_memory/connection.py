@@ -7,7 +7,8 @@ import os
 import time
 from collections.abc import Callable
 
-from hydro_sim_core.errors import InputError
+from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.shared_memory.checks import check_limit
 from hydro_sim_core.shared_memory.layout import (
     OWNER_LOCK,
     Channel,
@@ -40,6 +41,10 @@ class SimulationEnded(InputError):
 
 class TookTooLong(InputError):
     """What a client waited for has not come."""
+
+
+class BrokenOff(InputError):
+    """Steps that a client has asked for will not be taken any more."""
 
 
 class Connection:
@@ -77,6 +82,15 @@ class Connection:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def check_open(self) -> None:
+        """See that nobody uses what he has let go.
+
+        Raises:
+            InputError: It is closed.
+        """
+        if self._descriptor < 0:
+            raise InputError(SOURCE, self.name, "is closed", "connect to it anew")
+
     @property
     def status(self) -> LoopStatus:
         """How the loop keeps its rate, and what it waits for."""
@@ -110,11 +124,13 @@ class Connection:
             SimulationEnded: The simulation ended, was killed or runs another scene.
             TookTooLong: It did not come in time; says why.
         """
-        self._wait_for_head(serial + 1, limit, heeds_failures)
-        return self._copy(serial) or self.newest()
+        number = whole_number(SOURCE, "serial", serial, 0)
+        self._wait_for_head(number + 1, limit, heeds_failures)
+        return self._copy(number) or self.newest()
 
     def tell(self, word: Control, value: int) -> None:
         """Set a word that is no count, and have the loop look at it."""
+        self.check_open()
         self._memory.words[self._control + word] = value
         self.ring()
 
@@ -139,7 +155,8 @@ class Connection:
             SimulationEnded: The simulation ended, was killed or runs another scene.
             TookTooLong: It is not done in time.
         """
-        deadline = time.monotonic() + limit
+        self.check_open()
+        deadline = time.monotonic() + check_limit(limit)
         while not is_done():
             self._check_life(deadline, what)
             self._memory.wait(self._head, self._memory.words[self._head], _BETWEEN_LOOKS)
@@ -166,6 +183,8 @@ class Connection:
         heeds_failures: bool = False,
     ) -> None:
         """Wait for a count that the loop wakes us for."""
+        self.check_open()
+        limit = check_limit(limit)
         words = self._memory.words
         if is_there(words[word]):
             self._memory.fence()

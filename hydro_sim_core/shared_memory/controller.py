@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 
 from hydro_sim_core.errors import InputError, whole_number
+from hydro_sim_core.shared_memory.checks import check_steps
 from hydro_sim_core.shared_memory.commands import Commands
 from hydro_sim_core.shared_memory.connection import Connection
 from hydro_sim_core.shared_memory.layout import (
@@ -80,6 +81,8 @@ class ChannelController:
 
     def close(self) -> None:
         """Leave lock-step and give the channel back; more than once does nothing."""
+        if not self._lock.is_held:
+            return  # the channel may be somebody else's by now
         self._memory.words[self._at + Channel.LOCK_STEP] = 0
         self._memory.fence()
         self._lock.release()
@@ -108,7 +111,12 @@ class ChannelController:
 
         Returns:
             Number of the set; ``State.commands[channel]`` tells which one was in force.
+
+        Raises:
+            InputError: The controller is closed.
         """
+        if not self._lock.is_held:
+            raise InputError(SOURCE, "controller", "has given its channel back", "take a channel anew")
         words = self._memory.words
         sequence = words[self._at + Channel.SEQUENCE]
         at, table = self._banks[sequence % len(self._banks)]
@@ -125,18 +133,20 @@ class ChannelController:
         The commands act in the first of these steps, always.
 
         Args:
-            number: Steps to permit.
-            limit: How long to wait, s of the wall clock.
+            number: Steps to permit, 1 to 2^30.
+            limit: How long to wait, s of the wall clock. A permit outlives it: the steps are taken when they can
+                be, and the next call waits for them again, with its own commands if none of them has begun.
 
         Returns:
             The newest state, from now on ``state``. It is no step further if something was changed from outside
             meanwhile, by a reset, say.
 
         Raises:
+            InputError: There is no such number of steps, or the controller is closed.
             SimulationEnded: The simulation ended, was killed or runs another scene.
             TookTooLong: A step failed, or the steps were not taken in time; says why.
         """
-        count = whole_number(SOURCE, "steps", number, 1)
+        count = check_steps(number)
         self.send()
         target = self.state.serial + count
         self._memory.fence()
@@ -162,7 +172,7 @@ def _take(descriptor: int, memory: Memory, channel: int | None) -> ByteLock:
         InputError: It is taken, or all are.
     """
     count = memory.words[Header.NUM_CHANNELS]
-    if channel is not None and not 0 <= channel < count:
+    if channel is not None and whole_number(SOURCE, "channel", channel, 0) >= count:
         raise InputError(SOURCE, "channel", f"there is no channel {channel}", f"give 0 to {count - 1}")
     wanted = range(count) if channel is None else (channel,)
     for _ in range(_TRIES):

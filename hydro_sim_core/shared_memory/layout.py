@@ -14,7 +14,7 @@ from enum import IntEnum, IntFlag
 
 #: First word of a segment, and the version of this layout: readers refuse another major version.
 MAGIC = int.from_bytes(b"HYDROSIM", "little")
-MAJOR, MINOR = 1, 1
+MAJOR, MINOR = 1, 2
 VERSION = MAJOR << 32 | MINOR
 
 WORD = 8
@@ -107,6 +107,9 @@ class Control(IntEnum):
     MAX_BACKLOG_NS = 7  #: largest lateness that ``CATCH_UP`` works off
     RESETS_ASKED = 8  #: add one to reset the simulation; the owner follows by ``RESETS_DONE``
     ATTEND = 9  #: owner only: 1 if the loop is to return to it before the next step
+    STEPS_DROPPED = (
+        10  #: since 1.2: value of ``STEPS_ASKED`` up to which those that are left are wanted no more
+    )
     END = 16
 
 
@@ -127,9 +130,7 @@ class Status(IntEnum):
     )
     ASLEEP = 3  #: 1 while the loop waits on ``Control.BELL``; nobody needs to wake it otherwise
     EPOCH = 4  #: number of restarts
-    STEPS_TAKEN = (
-        5  #: futex (low half) since 1.1: what it has taken or broken off of ``STEPS_ASKED`` (release)
-    )
+    STEPS_TAKEN = 5  #: futex (low half) since 1.1: what it has taken or dropped of ``STEPS_ASKED`` (release)
     RESETS_DONE = 6
     WAITS_FOR = 7  #: channel whose permit is awaited, -1 if none
     FAILURES = 8  #: number of failed steps; ``FAILURE_TEXT`` is of the last one

@@ -49,6 +49,11 @@ class ByteLock:
             return None
         return cls(own, byte)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it has not been released."""
+        return self._descriptor >= 0
+
     def release(self) -> None:
         """Unlock; more than once does nothing."""
         if self._descriptor >= 0:

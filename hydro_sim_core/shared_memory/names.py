@@ -19,7 +19,7 @@ def path_of(name: str) -> str:
     Raises:
         InputError: The name is none that a file could have.
     """
-    if not name.strip("/") or "\0" in name or len(name.encode()) > _LONGEST:
+    if not isinstance(name, str) or not name.strip("/") or "\0" in name or len(name.encode()) > _LONGEST:
         raise InputError(
             SOURCE,
             "name",

@@ -7,6 +7,7 @@ import stat
 import time
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.shared_memory.checks import check_limit
 from hydro_sim_core.shared_memory.layout import (
     MAGIC,
     MAJOR,
@@ -56,7 +57,7 @@ def open_segment(name: str, wait: float = 0.0) -> tuple[int, Memory]:
         NoSimulation: It does not run.
         InputError: It belongs to another user, or its layout is of another version.
     """
-    deadline = time.monotonic() + wait
+    deadline = time.monotonic() + check_limit(wait)
     while True:
         try:
             return _open(name)

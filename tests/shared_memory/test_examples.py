@@ -82,7 +82,8 @@ def test_the_program_in_cpp_says_that_the_simulation_is_gone(start, compiled) ->
         running.kill()
         _, said = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert said == "the simulation has ended, was killed, or runs another scene; open its name anew\n"
+    killed = f"its process ({running.process.pid}) has been killed; start it again, and open it anew"
+    assert said == f"{running.name}: {killed}\n"
 
 
 def test_the_program_in_python_is_one_line_where_nothing_runs() -> None:

@@ -407,16 +407,49 @@ def test_programs_are_kept_for_their_scene(monkeypatch, tmp_path):
         ("wrench", np.nan, "wrench is nan; give a number"),
     ],
 )
-def test_a_world_with_what_is_no_number_is_told_and_the_others_go_on(name, value, why):
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_world_with_what_is_no_number_is_told_and_the_others_go_on(maker, name, value, why):
     """Where the body rested, such a world stood still and counted as good; negative damping never ended."""
-    batch, alone = (hs.BatchWorld(SCENE, 2, "cpu") for _ in range(2))
+    batch, alone = MAKERS[maker](), MAKERS[maker]()
     rows = batch._worlds.rows["machine.loads.wrench"] if name == "wrench" else batch.parameters[name]
     rows[0] = value
     for one in (batch, alone):
         one.step(3)
     assert why in batch.failures[0]
-    assert batch.step_counts.tolist() == [0, 3]
-    assert np.array_equal(batch.q[1], alone.q[1])
+    assert batch.step_counts.tolist() == [0] + (N - 1) * [3]
+    assert np.array_equal(host(batch.q)[1:], host(alone.q)[1:])
+    rows[0] = abs(host(rows)[1])
+    batch.reset([0])
+    batch.step(3)
+    assert not batch.failures
+    assert np.array_equal(host(batch.q)[0], host(alone.q)[0])
+
+
+def test_parameters_may_be_assigned(batch):
+    """An assignment without ``[...]`` had no effect."""
+    batch.parameters["friction"] = 0.25
+    assert np.all(host(batch.parameters["friction"]) == 0.25)
+    batch.parameters["mass"] = host(batch.parameters["mass"]) * 2.0
+    assert set(batch.parameters) >= {"mass", "friction", "dissipation"}
+    for name, value, told in (
+        ("colour", 1.0, "parameter 'colour': is none; give one of mass, "),
+        (
+            "mass",
+            np.zeros(3),
+            r"parameter 'mass': array\(\[0., 0., 0.\]\) does not fit; give numbers of shape \(5, 1\)",
+        ),
+        ("mass", "heavy", "parameter 'mass': 'heavy' does not fit"),
+    ):
+        with pytest.raises(InputError, match=told):
+            batch.parameters[name] = value
+
+
+def test_no_worlds_may_be_reset(batch):
+    """As a filter may find none."""
+    batch.step(3)
+    batch.reset([])
+    batch.reset(np.flatnonzero(host(batch.q)[:, 0] > 1e6))
+    assert batch.step_counts.tolist() == N * [3]
 
 
 def test_nobody_steps_on_after_ctrl_c():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.shared_memory.client import BrokenOff, connect
 from hydro_sim_core.shared_memory.layout import Control, Life, Status
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.realtime.core import Core
@@ -124,6 +126,46 @@ def test_steps_that_follow_a_failure_are_broken_off() -> None:
         runner.step(5)
     assert runner.world.step_count == 0
     runner.stop()
+
+
+def test_a_client_is_told_why_its_steps_are_not_taken() -> None:
+    runner = FixedRateRunner(
+        make_world(free(snake())), start_paused=True, shared_name=f"test_fails_{os.getpid()}"
+    )
+    runner.submit(lambda world: world.set_command([1.7e308], "effort"))
+    runner.start()
+    with connect(f"test_fails_{os.getpid()}") as client:
+        for _ in range(2):
+            with pytest.raises(BrokenOff, match=r"not all of 5 steps were taken: one failed \(.*overflows"):
+                client.step(5)
+    runner.close()
+
+
+def test_a_pause_drops_steps_of_clients_and_of_this_process() -> None:
+    """What is asked for afterwards, before the stepping thread has looked, is taken."""
+    runner = FixedRateRunner(falling_ball(), start_paused=True)
+    runner.start()
+    core = runner._core
+    for pause in (runner.pause, lambda: _pause_by_words(core)):
+        mine = runner.begin_steps(10**6)
+        core.control[Control.STEPS_ASKED] += 10**6
+        wait_until(lambda: runner.steps_in_loop > 10)
+        pause()
+        core.control[Control.STEPS_ASKED] += 3
+        core.ring()
+        assert mine.result(10.0) < 10**6
+        wait_until(lambda: _all_taken(core))
+        before = runner.snapshot().step
+        assert runner.step(2).step == before + 2
+        runner.reset()
+    assert runner.report().step_time.count < 10**6
+    runner.stop()
+
+
+def _pause_by_words(core: Core) -> None:
+    """As a client does."""
+    core.control[Control.STEPS_DROPPED] = core.control[Control.STEPS_ASKED]
+    core.control[Control.PAUSED] = 1
 
 
 def test_counts_of_steps_go_round() -> None:

@@ -4,12 +4,12 @@
  *     hydro_sim_controller arm;
  *     if (hydro_sim_open(&sim, "hydro_sim") || hydro_sim_take(&sim, &arm, "my controller", -1, 1)) ...
  *     for (;;) {
- *         hydro_sim_command(&arm, row, HYDRO_SIM_MODE_EFFORT, 0, 0, effort, 0, 0, 0);
+ *         if (hydro_sim_command(&arm, row, HYDRO_SIM_MODE_EFFORT, 0, 0, effort, 0, 0, 0)) break;
  *         if (hydro_sim_step(&arm, 1, 10.0)) break;   // the step that obeys; arm.state is the state after it
  *     }
  *
- * Functions return 0, or one of hydro_sim_result, which hydro_sim_text explains. None of them blocks without a limit, and
- * none but hydro_sim_open, hydro_sim_take and hydro_sim_leave allocates. docs/shared_memory.md shows more.
+ * Functions return 0, or one of hydro_sim_result, which hydro_sim_explain tells in a line. None of them blocks without a
+ * limit, and none but hydro_sim_open, hydro_sim_take and hydro_sim_leave allocates. docs/shared_memory.md shows more.
  */
 #ifndef HYDRO_SIM_H
 #define HYDRO_SIM_H
@@ -18,8 +18,10 @@
 #define _GNU_SOURCE
 #endif
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -52,7 +54,10 @@ typedef enum {
     HYDRO_SIM_TOO_LATE = -7,
     HYDRO_SIM_FAILED = -8,
     HYDRO_SIM_NO_MEMORY = -9,
-    HYDRO_SIM_OUT_OF_RANGE = -10
+    HYDRO_SIM_OUT_OF_RANGE = -10,
+    HYDRO_SIM_NOT_FINITE = -11,
+    HYDRO_SIM_NO_INTERFACE = -12,
+    HYDRO_SIM_BROKEN_OFF = -13
 } hydro_sim_result;
 
 /* A simulation that is open. */
@@ -63,34 +68,9 @@ typedef struct {
     int64_t *control;
     int64_t *status;
     double spin; /* s for which waiting looks again before it sleeps; 0 at first */
+    char name[208];
+    int64_t version, owner; /* of the segment that was looked at, 0 before */
 } hydro_sim;
-
-/* A channel that is taken. */
-typedef struct {
-    hydro_sim *sim;
-    int descriptor; /* holds the lock */
-    int number;
-    int64_t *channel;
-    int64_t *commands; /* the set that is sent next: rows of HYDRO_SIM_COMMAND_END words */
-    int64_t *state;    /* the slot that the commands answer */
-} hydro_sim_controller;
-
-static inline const char *hydro_sim_text(int result) {
-    switch (result) {
-    case HYDRO_SIM_OK: return "done";
-    case HYDRO_SIM_NOT_RUNNING: return "no simulation of this name runs; start it";
-    case HYDRO_SIM_NO_PERMISSION: return "the simulation belongs to another user; start the controller as that user";
-    case HYDRO_SIM_NO_SEGMENT: return "the file of this name is no segment of hydro-sim; remove it";
-    case HYDRO_SIM_OTHER_VERSION: return "the layout is of another version; use simulator and header of one release";
-    case HYDRO_SIM_TAKEN: return "the channel is taken, or all are; end the controller that has it";
-    case HYDRO_SIM_ENDED: return "the simulation has ended, was killed, or runs another scene; open its name anew";
-    case HYDRO_SIM_TOO_LATE: return "the state did not come in time; is the simulation paused or stopped?";
-    case HYDRO_SIM_FAILED: return "a step of the simulation failed; reset it";
-    case HYDRO_SIM_NO_MEMORY: return "no memory is left; free some";
-    case HYDRO_SIM_OUT_OF_RANGE: return "a number of steps is negative or above 2^30; ask for fewer at a time";
-    default: return "unknown result";
-    }
-}
 
 /* ---- words ---- */
 
@@ -141,28 +121,36 @@ static inline void hydro_sim_close(hydro_sim *sim) {
     sim->descriptor = -1;
 }
 
-static inline int hydro_sim_check(const hydro_sim *sim) {
+static inline int hydro_sim_check(hydro_sim *sim) {
     const int64_t *words = sim->words;
     if (words[HYDRO_SIM_HEADER_MAGIC] != HYDRO_SIM_MAGIC || hydro_sim_load(words + HYDRO_SIM_HEADER_READY) != 1)
         return HYDRO_SIM_NO_SEGMENT;
-    if (words[HYDRO_SIM_HEADER_VERSION] >> 32 != HYDRO_SIM_MAJOR) return HYDRO_SIM_OTHER_VERSION;
+    sim->version = words[HYDRO_SIM_HEADER_VERSION];
+    sim->owner = words[HYDRO_SIM_HEADER_OWNER_PID];
+    if (sim->version >> 32 != HYDRO_SIM_MAJOR) return HYDRO_SIM_OTHER_VERSION;
     if (!hydro_sim_locked(sim->descriptor, HYDRO_SIM_OWNER_LOCK)) return HYDRO_SIM_NOT_RUNNING;
     return words[HYDRO_SIM_HEADER_SIZE] == (int64_t)sim->size ? HYDRO_SIM_OK : HYDRO_SIM_NO_SEGMENT;
+}
+
+/* The file of a simulation; a namespace's slashes become dots. */
+static inline void hydro_sim_path(const hydro_sim *sim, char *path, size_t size) {
+    char *c;
+    snprintf(path, size, "/dev/shm/hydro_sim.%s", sim->name);
+    for (c = path + sizeof "/dev/shm/hydro_sim." - 1; *c; ++c)
+        if (*c == '/') *c = '.';
 }
 
 /* Open the simulation with this name: that of its node, with its namespace. */
 static inline int hydro_sim_open(hydro_sim *sim, const char *name) {
     char path[256];
-    char *c;
     struct stat found;
     void *mapped;
     int result;
     memset(sim, 0, sizeof *sim);
     sim->descriptor = -1;
     while (*name == '/') ++name;
-    if (snprintf(path, sizeof path, "/dev/shm/hydro_sim.%s", name) >= (int)sizeof path) return HYDRO_SIM_NOT_RUNNING;
-    for (c = path + sizeof "/dev/shm/hydro_sim." - 1; *c; ++c)
-        if (*c == '/') *c = '.';
+    if (snprintf(sim->name, sizeof sim->name, "%s", name) >= (int)sizeof sim->name) return HYDRO_SIM_NOT_RUNNING;
+    hydro_sim_path(sim, path, sizeof path);
     sim->descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (sim->descriptor < 0)
         return errno == ENOENT ? HYDRO_SIM_NOT_RUNNING : errno == EACCES ? HYDRO_SIM_NO_PERMISSION : HYDRO_SIM_NO_SEGMENT;
@@ -231,11 +219,21 @@ static inline void hydro_sim_ring(hydro_sim *sim) {
     if (__atomic_load_n(sim->status + HYDRO_SIM_STATUS_ASLEEP, __ATOMIC_SEQ_CST)) hydro_sim_wake(bell);
 }
 
-/* Set a word of the control section that is no count, such as HYDRO_SIM_CONTROL_PAUSED. */
+/* Set a word of the control section that is no count, such as HYDRO_SIM_CONTROL_PERIOD_NS. */
 static inline void hydro_sim_control(hydro_sim *sim, int word, int64_t value) {
     hydro_sim_store(sim->control + word, value);
     hydro_sim_ring(sim);
 }
+
+/* Stand still after the present step; steps that were asked for and are not taken yet are dropped. */
+static inline void hydro_sim_pause(hydro_sim *sim) {
+    hydro_sim_store(sim->control + HYDRO_SIM_CONTROL_STEPS_DROPPED,
+                    hydro_sim_load(sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED));
+    hydro_sim_control(sim, HYDRO_SIM_CONTROL_PAUSED, 1);
+}
+
+/* Run on after a pause, or after a step that failed. */
+static inline void hydro_sim_resume(hydro_sim *sim) { hydro_sim_control(sim, HYDRO_SIM_CONTROL_PAUSED, 0); }
 
 /* Ask for steps while paused (HYDRO_SIM_CONTROL_STEPS_ASKED), or for a reset (HYDRO_SIM_CONTROL_RESETS_ASKED). */
 static inline void hydro_sim_ask(hydro_sim *sim, int word, int64_t number) {
@@ -309,12 +307,30 @@ static inline int hydro_sim_await(hydro_sim *sim, int64_t count, double limit) {
     return hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_HEAD, count, limit);
 }
 
-/* Take steps while paused (HYDRO_SIM_CONTROL_PAUSED), and wait until they are taken or broken off. */
+/* Whether so many steps may be asked for at a time: counts are compared by 32 bits. */
+static inline int hydro_sim_is_count(int64_t number) { return number >= 1 && number <= (int64_t)1 << 30; }
+
+/* Take steps while paused (hydro_sim_pause), and wait until they are taken. Those that are left after the limit are
+ * dropped. */
 static inline int hydro_sim_take_steps(hydro_sim *sim, int64_t number, double limit) {
-    if (number < 0 || number > (int64_t)1 << 30) return HYDRO_SIM_OUT_OF_RANGE; /* counts are compared by 32 bits */
-    const int64_t before = __atomic_fetch_add(sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED, number, __ATOMIC_SEQ_CST);
+    int64_t *dropped = sim->control + HYDRO_SIM_CONTROL_STEPS_DROPPED, *taken = sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN;
+    const int64_t was_dropped = hydro_sim_load(dropped);
+    const int64_t failures = hydro_sim_load(sim->status + HYDRO_SIM_STATUS_FAILURES);
+    int64_t asked, now_dropped;
+    int result;
+    if (!hydro_sim_is_count(number)) return HYDRO_SIM_OUT_OF_RANGE;
+    asked = __atomic_add_fetch(sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED, number, __ATOMIC_SEQ_CST);
     hydro_sim_ring(sim);
-    return hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN, before + number, limit);
+    result = hydro_sim_await_word(sim, taken, asked, limit);
+    if (result == HYDRO_SIM_TOO_LATE) {
+        hydro_sim_store(dropped, asked);
+        hydro_sim_ring(sim);
+    }
+    if (result) return result;
+    if (hydro_sim_load(sim->status + HYDRO_SIM_STATUS_FAILURES) != failures) return HYDRO_SIM_FAILED;
+    now_dropped = hydro_sim_load(dropped);
+    return now_dropped != was_dropped && hydro_sim_has_come(sim, taken, now_dropped, asked) ? HYDRO_SIM_BROKEN_OFF
+                                                                                           : HYDRO_SIM_OK;
 }
 
 /* Copy the newest state into slot, hydro_sim_slot_words long; wait for the first one if there is none. */
@@ -357,139 +373,11 @@ static inline double hydro_sim_sensor_value(const hydro_sim *sim, const int64_t 
     return hydro_sim_real(slot + sim->words[HYDRO_SIM_HEADER_SLOT_SENSORS] + first + value);
 }
 
-/* ---- commands ---- */
-
-/* What a joint is to do from the next send on: mode 0 leaves it to others; timeout in simulated s, 0 for ever. */
-static inline void hydro_sim_command(hydro_sim_controller *controller, int64_t row, int64_t mode, double position,
-                                     double velocity, double effort, double kp, double kd, double timeout) {
-    int64_t *command = controller->commands + row * HYDRO_SIM_COMMAND_END;
-    command[HYDRO_SIM_COMMAND_MODE] = mode;
-    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_POSITION, position);
-    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_VELOCITY, velocity);
-    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_EFFORT, effort);
-    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_KP, kp);
-    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_KD, kd);
-    hydro_sim_set_real(command + HYDRO_SIM_COMMAND_TIMEOUT, timeout);
-}
-
-/* Publish the commands as they are now; they act in the next step that begins. */
-static inline void hydro_sim_send(hydro_sim_controller *controller) {
-    const int64_t *header = controller->sim->words;
-    const int64_t sequence = controller->channel[HYDRO_SIM_CHANNEL_SEQUENCE], now = hydro_sim_now();
-    const int64_t joints = header[HYDRO_SIM_HEADER_NUM_JOINTS];
-    int64_t *bank = controller->channel + header[HYDRO_SIM_HEADER_CHANNEL_BANKS] +
-                    sequence % header[HYDRO_SIM_HEADER_NUM_BANKS] * header[HYDRO_SIM_HEADER_BANK_WORDS];
-    int64_t row, word;
-    __atomic_store_n(bank + HYDRO_SIM_BANK_SEQUENCE, sequence + 1, __ATOMIC_RELAXED);
-    for (row = 0; row < joints; ++row) {
-        int64_t *command = controller->commands + row * HYDRO_SIM_COMMAND_END;
-        int64_t *to = bank + header[HYDRO_SIM_HEADER_BANK_COMMANDS] + row * header[HYDRO_SIM_HEADER_COMMAND_WORDS];
-        command[HYDRO_SIM_COMMAND_STAMP_NS] = now;
-        for (word = 0; word < HYDRO_SIM_COMMAND_END; ++word) __atomic_store_n(to + word, command[word], __ATOMIC_RELAXED);
-    }
-    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_SEQUENCE, sequence + 1);
-}
-
-/* Publish the commands, permit so many steps, and wait for the state that they lead to: controller->state. */
-static inline int hydro_sim_step(hydro_sim_controller *controller, int64_t number, double limit) {
-    const int64_t target = controller->state[HYDRO_SIM_SLOT_SERIAL] + number;
-    int result;
-    hydro_sim_send(controller);
-    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED, target + 1);
-    hydro_sim_ring(controller->sim);
-    result = hydro_sim_await(controller->sim, target + 1, limit);
-    return result ? result : hydro_sim_newest(controller->sim, controller->state, limit);
-}
-
-/* Enter or leave lock-step, and wait until the loop has seen it. */
-static inline int hydro_sim_set_lock_step(hydro_sim_controller *controller, int wanted) {
-    const int64_t begin = hydro_sim_now();
-    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP, wanted);
-    hydro_sim_ring(controller->sim);
-    while (hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_IN_LOCK_STEP) != wanted) {
-        const struct timespec moment = {0, 1000000};
-        if (!hydro_sim_alive(controller->sim)) return HYDRO_SIM_ENDED;
-        if (hydro_sim_now() - begin > INT64_C(10000000000)) return HYDRO_SIM_TOO_LATE;
-        nanosleep(&moment, NULL);
-    }
-    return HYDRO_SIM_OK;
-}
-
-/* Give the channel back: its joints hold or float as if their commands had timed out, and it leaves lock-step. */
-static inline void hydro_sim_leave(hydro_sim_controller *controller) {
-    if (controller->descriptor < 0) return;
-    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP, 0);
-    close(controller->descriptor);
-    controller->descriptor = -1;
-    hydro_sim_ring(controller->sim);
-    free(controller->commands);
-    free(controller->state);
-    controller->commands = controller->state = NULL;
-}
-
-static inline int hydro_sim_lock_channel(hydro_sim_controller *controller, int wanted) {
-    const int count = (int)controller->sim->words[HYDRO_SIM_HEADER_NUM_CHANNELS];
-    const struct timespec moment = {0, 10000000};
-    char path[64];
-    int number, tries;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", controller->sim->descriptor);
-    controller->descriptor = open(path, O_RDWR | O_CLOEXEC); /* locks belong to what was opened, not to the process */
-    if (controller->descriptor < 0) return HYDRO_SIM_NO_MEMORY;
-    /* The owner has the lock of a channel for a moment, when its client has died. */
-    for (tries = 0; tries < 5; ++tries) {
-        for (number = wanted < 0 ? 0 : wanted; number < count && (wanted < 0 || number == wanted); ++number) {
-            struct flock lock;
-            memset(&lock, 0, sizeof lock);
-            lock.l_type = F_WRLCK;
-            lock.l_whence = SEEK_SET;
-            lock.l_start = HYDRO_SIM_CHANNEL_LOCK + number;
-            lock.l_len = 1;
-            if (fcntl(controller->descriptor, F_OFD_SETLK, &lock) == 0) {
-                controller->number = number;
-                return HYDRO_SIM_OK;
-            }
-        }
-        nanosleep(&moment, NULL);
-    }
-    close(controller->descriptor);
-    controller->descriptor = -1;
-    return HYDRO_SIM_TAKEN;
-}
-
-/* Take a channel (-1 for the first free one), and enter lock-step if wanted. A simulation whose last controller on it was
- * killed in lock-step is paused then: HYDRO_SIM_CONTROL_PAUSED = 0 lets it run on. */
-static inline int hydro_sim_take(hydro_sim *sim, hydro_sim_controller *controller, const char *name, int channel,
-                                 int lock_step) {
-    char *shown;
-    int result;
-    memset(controller, 0, sizeof *controller);
-    controller->sim = sim;
-    result = hydro_sim_lock_channel(controller, channel);
-    if (result) return result;
-    controller->channel =
-        hydro_sim_at(sim, HYDRO_SIM_HEADER_AT_CHANNELS, HYDRO_SIM_HEADER_CHANNEL_WORDS, controller->number);
-    controller->commands = (int64_t *)calloc((size_t)hydro_sim_num_joints(sim) + 1, 8 * HYDRO_SIM_COMMAND_END);
-    controller->state = (int64_t *)calloc(hydro_sim_slot_words(sim), sizeof(int64_t));
-    result = controller->commands && controller->state ? HYDRO_SIM_OK : HYDRO_SIM_NO_MEMORY;
-    controller->channel[HYDRO_SIM_CHANNEL_CLIENT_PID] = getpid();
-    shown = (char *)(controller->channel + HYDRO_SIM_CHANNEL_CLIENT_NAME);
-    memset(shown, 0, 32);
-    memcpy(shown, name, strlen(name) < 31 ? strlen(name) : 31);
-    if (!result && hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP))
-        hydro_sim_control(sim, HYDRO_SIM_CONTROL_PAUSED, 1);
-    if (!result) result = hydro_sim_set_lock_step(controller, 0);
-    if (!result) {
-        hydro_sim_send(controller);
-        hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED, 0);
-        result = lock_step ? hydro_sim_set_lock_step(controller, 1) : HYDRO_SIM_OK;
-    }
-    if (!result) result = hydro_sim_newest(sim, controller->state, 10.0);
-    if (result) hydro_sim_leave(controller);
-    return result;
-}
-
 #ifdef __cplusplus
 }
 #endif
+
+#include "hydro_sim_controller.h"
+#include "hydro_sim_messages.h"
 
 #endif

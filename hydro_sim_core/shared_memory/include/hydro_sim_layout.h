@@ -1,4 +1,4 @@
-/* Layout of the shared memory of a running simulation, version 1.1.
+/* Layout of the shared memory of a running simulation, version 1.2.
  *
  * Written by hydro_sim_core/shared_memory/c_header.py from layout.py: change that one. hydro_sim.h beside it has
  * functions that use it; docs/shared_memory.md and decision 31 say who writes what, and in which memory order.
@@ -13,7 +13,7 @@
 
 #define HYDRO_SIM_MAGIC INT64_C(5569074014368061768)
 #define HYDRO_SIM_MAJOR 1
-#define HYDRO_SIM_MINOR 1
+#define HYDRO_SIM_MINOR 2
 #define HYDRO_SIM_OWNER_LOCK 0 /* byte that the owner keeps locked */
 #define HYDRO_SIM_CHANNEL_LOCK 1 /* byte that the client of channel 0 keeps locked */
 #define HYDRO_SIM_NAME_WORDS 16
@@ -86,6 +86,7 @@ enum {
     HYDRO_SIM_CONTROL_MAX_BACKLOG_NS = 7, /* largest lateness that CATCH_UP works off */
     HYDRO_SIM_CONTROL_RESETS_ASKED = 8, /* add one to reset the simulation; the owner follows by RESETS_DONE */
     HYDRO_SIM_CONTROL_ATTEND = 9, /* owner only: 1 if the loop is to return to it before the next step */
+    HYDRO_SIM_CONTROL_STEPS_DROPPED = 10, /* since 1.2: value of STEPS_ASKED up to which those that are left are wanted no more */
     HYDRO_SIM_CONTROL_END = 16
 };
 
@@ -102,7 +103,7 @@ enum {
     HYDRO_SIM_STATUS_HEARTBEAT_NS = 2, /* CLOCK_MONOTONIC when the loop last looked at the control words, at least ten times a second */
     HYDRO_SIM_STATUS_ASLEEP = 3, /* 1 while the loop waits on Control.BELL; nobody needs to wake it otherwise */
     HYDRO_SIM_STATUS_EPOCH = 4, /* number of restarts */
-    HYDRO_SIM_STATUS_STEPS_TAKEN = 5, /* futex (low half) since 1.1: what it has taken or broken off of STEPS_ASKED (release) */
+    HYDRO_SIM_STATUS_STEPS_TAKEN = 5, /* futex (low half) since 1.1: what it has taken or dropped of STEPS_ASKED (release) */
     HYDRO_SIM_STATUS_RESETS_DONE = 6,
     HYDRO_SIM_STATUS_WAITS_FOR = 7, /* channel whose permit is awaited, -1 if none */
     HYDRO_SIM_STATUS_FAILURES = 8, /* number of failed steps; FAILURE_TEXT is of the last one */

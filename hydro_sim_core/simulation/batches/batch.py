@@ -13,6 +13,7 @@ from hydro_sim_core.simulation.batches.cpu import CpuWorlds
 from hydro_sim_core.simulation.batches.programs import present_cupy
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds, on_gpu, refuse_other_steps
 from hydro_sim_core.simulation.batches.stepping import VARIED
+from hydro_sim_core.simulation.batches.written import Parameters
 from hydro_sim_core.simulation.stepping.model import Drives
 from hydro_sim_core.simulation.world.saved_state import SavedState
 from hydro_sim_core.simulation.world.world import World
@@ -94,9 +95,9 @@ class BatchWorld:
         return Drives(*(self._worlds.rows[f"machine.drives.{name}"] for name in Drives._fields))
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Parameters:
         """Constants that may differ from world to world, each (n, ...)."""
-        return {name: self._worlds.parameter(name) for name in VARIED}
+        return Parameters(VARIED, self._worlds.parameter)
 
     @property
     def failures(self) -> dict[int, str]:
@@ -198,6 +199,8 @@ class BatchWorld:
         if worlds is None:
             return list(range(self.n))
         chosen = np.atleast_1d(np.asarray(worlds))
+        if not chosen.size:
+            return []
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or np.any((chosen < 0) | (chosen >= self.n)):
             raise InputError(
                 _SOURCE, f"worlds {excerpt(worlds)}", "are none of these", f"give numbers below {self.n}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.simulation.batches.stepping import VARIED
+from hydro_sim_core.simulation.batches.written import unusable
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
 from hydro_sim_core.simulation.world.world import World
 
@@ -19,8 +19,6 @@ Rows = NDArray[Any]
 
 #: Steps of a world between two looks whether whoever asked for them has been interrupted.
 _BURST = 256
-#: Parameters of which a negative one is none.
-_NOT_NEGATIVE = ("mass", "joint_damping", "joint_friction", "friction", "dissipation")
 #: Bytes at whose multiples arrays begin: JAX takes over what begins at multiples of 64, and copies the rest.
 _ALIGNMENT = 64
 
@@ -79,7 +77,7 @@ class CpuWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
-        for i, why in self._unusable():
+        for i, why in unusable(np, self._written):
             self.failures.setdefault(i, why)
         going = [i for i in range(len(self._worlds)) if i not in self.failures]
         cores, stop = min(_cores(), len(going)), threading.Event()
@@ -106,16 +104,6 @@ class CpuWorlds:
                     self._worlds[i].step(min(_BURST, n - taken))
             except FloatingPointError as error:
                 self.failures[i] = str(error)
-
-    def _unusable(self) -> Iterator[tuple[int, str]]:
-        """Worlds with a command or parameter that is not a number, or negative where it may not be, and which."""
-        for name, rows in self._written.items():
-            is_wrong, mend = np.isnan(rows), "give a number"
-            if name in _NOT_NEGATIVE:
-                is_wrong, mend = is_wrong | (rows < 0.0), "give a number of at least 0"
-            if is_wrong.any():
-                for i in np.flatnonzero(is_wrong.reshape(len(rows), -1).any(axis=1)).tolist():
-                    yield i, f"{name} is {rows[i][is_wrong[i]].flat[0]:g}; {mend}"
 
     def set_state(self, worlds: list[int], q: Rows, v: Rows) -> None:
         """Set the states of some worlds."""

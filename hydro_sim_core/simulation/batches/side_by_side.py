@@ -19,6 +19,7 @@ from hydro_sim_core.simulation.batches.programs import (
     stored_ptx,
 )
 from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Order, WorldData
+from hydro_sim_core.simulation.batches.written import unusable
 from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
 from hydro_sim_core.simulation.stepping.machine import GROWTH
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, Scratch, State
@@ -144,12 +145,26 @@ class SideBySideWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
+        for i, why in unusable(self.numpy, self._written()):
+            if i not in self.failures:
+                self._freeze(i, why)
         last = self._clock + n
         while self._clock < last:
             script, time_step = self._world.script, self._world.time_step
             time = self._clock * time_step
             self._command(time)
             self._advance(min(last - self._clock, script.steps_until_change(time, time_step)))
+
+    def _written(self) -> dict[str, Any]:
+        """Rows that users write, by the names that they know."""
+        fields = (path for path in self.rows if path.startswith(("machine.drives.", "machine.loads.")))
+        written = {path.rpartition(".")[2]: self.rows[path] for path in fields}
+        return written | {name: self.parameter(name) for name in VARIED}
+
+    def _freeze(self, i: int, why: str) -> None:
+        """Let a world stay where it is, until it is set free."""
+        self.failures[i] = why
+        self.rows["order.status"][i] = _FROZEN
 
     def _command(self, time: float) -> None:
         """Give all worlds what the scene's script commands at ``time`` (s), if it changes."""
@@ -211,8 +226,7 @@ class SideBySideWorlds:
         try:
             stepper.advance(1)
         except StepFailed as failure:
-            self.failures[i] = f"stays at {world.time:g} s, step {world.step_count + 1} {failure}"
-            self.rows["order.status"][i] = _FROZEN
+            self._freeze(i, f"stays at {world.time:g} s, step {world.step_count + 1} {failure}")
             return
         until = self.rows["order.until"][i].copy()
         self.take(i, world)

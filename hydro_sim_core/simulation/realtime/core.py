@@ -40,6 +40,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     BEGAN,
     CHANNEL,
     DEADLINE,
+    DROPPED,
     IN_PAUSE,
     LOOKED_UNTIL,
     READ,
@@ -123,7 +124,7 @@ class Core:
             self.control[Control.PAUSED : Control.END] = before.control[Control.PAUSED :]
             for word in _KEPT:
                 self.status[word] = before.status[word]
-            self.loop.own[SERIAL] = before.loop.own[SERIAL]
+            self.loop.own[[SERIAL, DROPPED]] = before.loop.own[[SERIAL, DROPPED]]
         if self.segment is not None:
             self.segment.publish(None if before is None else before.segment)
         if before is not None:
@@ -222,8 +223,23 @@ class Core:
         left = asked - int(self.status[Status.STEPS_TAKEN])
         return (left + _HALF) % (2 * _HALF) - _HALF  # clients add to its low half alone
 
+    @property
+    def is_to_drop_steps(self) -> bool:
+        """Whether somebody has told anew that steps are wanted no more."""
+        return bool(self.control[Control.STEPS_DROPPED] != self.loop.own[DROPPED])
+
+    def drop_steps(self) -> None:
+        """Drop the steps that are wanted no more; those that were asked for since stay."""
+        if not self.is_to_drop_steps:
+            return  # the count may have gone round since
+        dropped = self.control[Control.STEPS_DROPPED]
+        self.loop.own[DROPPED] = dropped
+        left = min(self.steps_until(int(dropped)), self.steps_left)
+        if left > 0:
+            self.follow_steps(left)
+
     def follow_steps(self, number: int) -> None:
-        """Tell clients that so many of the steps that were asked for are taken, or broken off."""
+        """Tell clients that so many of the steps that were asked for are taken, or dropped."""
         compiled.follow_steps(self._handle, int(self.status[Status.STEPS_TAKEN]) + number)
 
     # --- from any thread
@@ -231,6 +247,10 @@ class Core:
     def ask_for_steps(self, number: int) -> int:
         """Ask for steps while paused; return the value of ``Control.STEPS_ASKED`` that ends with them."""
         return int(compiled.ask_for_steps(self._handle, number))
+
+    def disown_steps(self) -> None:
+        """Have no step taken any more of those that are asked for so far."""
+        self.control[Control.STEPS_DROPPED] = self.control[Control.STEPS_ASKED]
 
     def wait_for_steps(self, asked: int, timeout: float) -> bool:
         """Wait until all steps up to a value of ``Control.STEPS_ASKED`` are taken, at most ``timeout`` s; whether."""

@@ -34,6 +34,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     ASKED,
     BEGAN,
     DEADLINE,
+    DROPPED,
     IN_PAUSE,
     LATE,
     READ,
@@ -180,7 +181,7 @@ def ask_for_steps(loop: Loop, number: int) -> int:
 
 @entry
 def follow_steps(loop: Loop, taken: int) -> None:
-    """Tell how many of the steps that were asked for while paused are taken, or broken off, and wake who waits."""
+    """Tell how many of the steps that were asked for while paused are taken, or dropped, and wake who waits."""
     _follow_steps(loop, taken)
 
 
@@ -291,6 +292,7 @@ def _asks_for_python(loop):
     is_paused = words[control + Control.PAUSED] != 0
     asked = load(words, control + Control.ATTEND) != 0 or is_paused != (loop.own[IN_PAUSE] != 0)
     asked = asked or _leaves_followers_behind(loop)
+    asked = asked or words[control + Control.STEPS_DROPPED] != loop.own[DROPPED]
     return asked or words[control + Control.RESETS_ASKED] != words[loop.at.status + Status.RESETS_DONE]
 
 

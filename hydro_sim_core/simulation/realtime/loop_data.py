@@ -25,9 +25,12 @@ from hydro_sim_core.simulation.world import World
 #: began, ns; the serial number of the next state; the step that is to be counted as followed by a command, and that
 #: command's stamp; until when contacts are to be kept, ns; words of contacts written so far; the status of the step
 #: that Python is asked to take; the first state that is not handed over to followers yet, -1 without followers; how
-#: often a client has begun or ended to lead a joint; 1 where it takes the steps that are asked for in a pause.
-DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED, READ, TAKEOVERS, IN_PAUSE = range(11)
-NUM_OWN = 11
+#: often a client has begun or ended to lead a joint; 1 where it takes the steps that are asked for in a pause;
+#: ``Control.STEPS_DROPPED`` as it was heeded last.
+DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED, READ, TAKEOVERS, IN_PAUSE, DROPPED = (
+    range(12)
+)
+NUM_OWN = 12
 #: Columns of ``Loop.joints``: channel that commands a joint, -1 without; 1 if its command has timed out; mode of it;
 #: 1 if the last one was refused; 1 if it was clipped.
 CHANNEL, TIMED_OUT, MODE, REFUSED, CLIPPED = range(5)

@@ -75,7 +75,7 @@ class RunnerRequests:
         return self._paused
 
     def pause(self) -> None:
-        """Pause after the current step; aborts single steps too."""
+        """Pause after the current step; aborts single steps too, those that clients have asked for as well."""
         self._begin_or_end_pause(True)
 
     def resume(self) -> None:
@@ -85,6 +85,7 @@ class RunnerRequests:
     def _begin_or_end_pause(self, paused: bool) -> None:
         with self._condition:
             self._core.control[Control.PAUSED] = paused
+            self._core.disown_steps()
             self._enter_pause(paused)
             self._rouse()
 
@@ -107,8 +108,9 @@ class RunnerRequests:
         self._core.control[Control.PAUSED] = paused
 
     def break_off_single_steps(self) -> None:
-        """Abort the remaining single steps."""
+        """Abort the remaining single steps, those that clients have asked for as well."""
         with self._condition:
+            self._core.disown_steps()
             self._single_steps.break_off()
 
     def step(self, n: int = 1) -> Snapshot:

@@ -378,9 +378,13 @@ class FixedRateRunner(RunnerRequests):
         control, status = self._core.control, self._core.status
         self._follow_pause()
         asked = int(control[Control.RESETS_ASKED])
-        if asked != status[Status.RESETS_DONE]:
-            self.break_off_single_steps()
+        with self._condition:
+            if self._core.is_to_drop_steps:
+                self._single_steps.drop(self._core)
+            if asked != status[Status.RESETS_DONE]:
+                self._single_steps.break_off()
         self._single_steps.answer(self._core)
+        self._core.drop_steps()
         if not self._paused and self._core.steps_left > 0:
             self._core.follow_steps(self._core.steps_left)
         if asked != status[Status.RESETS_DONE]:
@@ -420,7 +424,7 @@ class FixedRateRunner(RunnerRequests):
             or bool(control[Control.PAUSED]) is not paused
             or (self._lock_step and not self._paused and self._permitted > 0)
             or not self._inbox.empty()
-            or (paused and self._core.steps_left > 0)
+            or (paused and (self._core.steps_left > 0 or self._core.is_to_drop_steps))
             or control[Control.RESETS_ASKED] != self._core.status[Status.RESETS_DONE]
         )
 

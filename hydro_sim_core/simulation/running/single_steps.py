@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.shared_memory.layout import Control
 from hydro_sim_core.simulation.realtime.core import Core
 
 #: So many steps cannot be asked for at once: clients add to the low half of the count. More are asked for in portions.
@@ -74,6 +75,12 @@ class SingleSteps:
         """Have the stepping thread take none of them any more."""
         for request in self._requests:
             request.is_broken_off = True
+
+    def drop(self, core: Core) -> None:
+        """Have it take none of those any more that the mailbox tells to drop."""
+        dropped = core.steps_until(int(core.control[Control.STEPS_DROPPED]))
+        for request in self._requests:
+            request.is_broken_off |= core.steps_until(request.last) <= dropped
 
     # --- in the stepping thread
 

@@ -106,6 +106,7 @@ class StandIn:
         self._stamps: list[int] = []
         self.in_lock_step: list[int] = []
         self._is_asked_for = False
+        self._dropped = 0
         self._start()
         self._publish(0, 0, 0)
 
@@ -128,6 +129,7 @@ class StandIn:
                 self._reset()
             self._look_for_the_dead()
             self._see_lock_step()
+            self._drop_steps()
             life = self._why_not()
             self._set(Status.LIFE, life)
             if life != Life.RUNNING:
@@ -151,6 +153,14 @@ class StandIn:
                 self._set(Status.WAITS_FOR, channel)
                 return Life.WAITING
         return Life.WAITING if self._control(Control.LOCK_STEP) and not self.in_lock_step else Life.RUNNING
+
+    def _drop_steps(self) -> None:
+        """Count steps as taken that are wanted no more."""
+        dropped = self._control(Control.STEPS_DROPPED)
+        if dropped != self._dropped and self._get(Status.STEPS_TAKEN) < dropped:
+            self._set(Status.STEPS_TAKEN, dropped)
+            self.memory.wake(self.status + Status.STEPS_TAKEN)
+        self._dropped = dropped
 
     def _see_lock_step(self) -> None:
         self.in_lock_step = []
