@@ -8,6 +8,7 @@ that ``--cpu`` names: what the machine does to one it does to the others. Give t
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -109,6 +110,13 @@ def show(console: Console, paces: dict[str, dict[str, Any]]) -> dict[str, float]
     return found
 
 
+def misses_of_steps(cyclictest: CyclictestReport, step: float) -> int:
+    """Deadlines that steps of one length (s) would miss that begin as late as cyclictest woke, and then catch up."""
+    spare = PERIOD - step
+    late = ((late, number) for late, number in cyclictest.histogram if late > spare)
+    return sum(number * math.ceil((latency - spare) / spare) for latency, number in late)
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = make_parser(__doc__.splitlines()[0], "hil_jitter")
@@ -128,6 +136,8 @@ def main() -> None:
         console.print(f"cyclictest, late by: {cyclictest.latency}")
         found["cyclictest"] = cyclictest.model_dump(mode="json", exclude={"histogram"})
         found["jitter_p99_by_cyclictest"] = paces["node"]["jitter"]["p99"] / cyclictest.latency.p99
+        found["misses_by_cyclictest"] = misses_of_steps(cyclictest, paces["node"]["step_time"]["p50"])
+        console.print(f"{found['misses_by_cyclictest']} misses would follow from how late cyclictest woke")
     write(arguments.out, {"duration": arguments.duration, "found": found, "paces": paces})
 
 

@@ -1,12 +1,14 @@
 """Lock-step through the shared memory on the arm with the spatula: steps a second, and whether runs give the same bits.
 
-A controller in C++ (``docs/examples/swing.cpp``) and one in Python (``swing.py``) swing a joint; the simulation is in
-a process of its own and goes as fast as its controller, or by itself.
+A controller in C++ (``docs/examples/swing.cpp``) and one in Python (``swing.py``) swing a joint, asleep between
+states or awake; the simulation is in a process of its own and goes as fast as its controller, or by itself with
+nothing that moves. What lock-step costs is the time from the end of a step to the begin of the next.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import multiprocessing
 import os
@@ -30,6 +32,7 @@ from hydro_sim_core.simulation.scenes import open_world
 EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
 JOINT = "joint_7"
 WANTED = 20_000.0  # steps a second
+SPIN = 1e-3  # s for which a controller waits awake, longer than a step
 
 
 def simulate(scene: str, name: str, pipe: Connection) -> None:
@@ -49,8 +52,10 @@ def compiled(folder: Path) -> Path:
     return program
 
 
-def round_of(name: str, steps: int, control: Callable[[], object]) -> tuple[float, str]:
-    """Steps a second from a reset on, by the begin of the first one and of the last, and what the last state was."""
+def round_of(name: str, steps: int, control: Callable[[], object]) -> tuple[float, float, float, str]:
+    """Steps a second from a reset on, by the begin of the first one and of the last; medians of a step and of the time
+    between two, s; and what the last state was.
+    """
     with connect(name) as simulation:
         simulation.pause()
         begin = simulation.reset().serial
@@ -61,9 +66,13 @@ def round_of(name: str, steps: int, control: Callable[[], object]) -> tuple[floa
         states = [simulation.wait(serial, limit=60.0) for serial in range(begin + 1, begin + steps + 1)]
         told = hashlib.sha256(states[-1].q.tobytes() + states[-1].v.tobytes()).hexdigest()[:16]
         # A state that tells of a change from outside, such as a pause, has no begin.
-        begins = [state.began_ns for state in states if state.began_ns > 0]
-        assert len(begins) >= steps - 1
-        return 1e9 * (len(begins) - 1) / (begins[-1] - begins[0]), told
+        states = [state for state in states if state.began_ns > 0]
+        assert len(states) >= steps - 1
+        begins = [1e-9 * state.began_ns for state in states]
+        took = [state.step_time for state in states]
+        between = [b - a - step for (a, b), step in zip(itertools.pairwise(begins), took, strict=False)]
+        rate = (len(begins) - 1) / (begins[-1] - begins[0])
+        return rate, statistics.median(took), statistics.median(between), told
 
 
 def run_alone(name: str, steps: int) -> None:
@@ -89,10 +98,16 @@ def main() -> None:
     swing = runpy.run_path(str(EXAMPLES / "swing.py"))["swing"]
     with tempfile.TemporaryDirectory() as folder:
         command = [str(compiled(Path(folder))), name, JOINT, str(steps)]
+
+        def swing_in_cpp(spin: float) -> None:
+            subprocess.run([*command, str(spin)], check=True, capture_output=True)
+
         ways: dict[str, Callable[[], object]] = {
             "none": lambda: run_alone(name, steps),
-            "C++": lambda: subprocess.run(command, check=True, capture_output=True),
+            "C++": lambda: swing_in_cpp(0.0),
+            "C++, awake": lambda: swing_in_cpp(SPIN),
             "Python": lambda: swing(name, JOINT, steps),
+            "Python, awake": lambda: swing(name, JOINT, steps, SPIN),
         }
         found = {
             way: [round_of(name, steps, control) for _ in range(arguments.rounds)]
@@ -101,19 +116,30 @@ def main() -> None:
     here.send("end")
     process.join()
     table = Table(title=f"Lock-step through shared memory, {arguments.scene}, {steps} steps")
-    for column in ("controller", "steps a second, median", "worst", "best", "same bits"):
+    for column in (
+        "controller",
+        "steps a second, median",
+        "worst",
+        "best",
+        "step, µs",
+        "between, µs",
+        "same bits",
+    ):
         table.add_column(column)
     results = {}
     for language, rounds in found.items():
-        rates = [rate for rate, _ in rounds]
+        rates, took, between, told = (list(column) for column in zip(*rounds, strict=True))
         results[language] = {
             "rates": rates,
             "median": statistics.median(rates),
-            "same_bits": len({told for _, told in rounds}) == 1,
+            "step": statistics.median(took),
+            "between": statistics.median(between),
+            "same_bits": len(set(told)) == 1,
         }
+        times = (1e6 * statistics.median(took), 1e6 * statistics.median(between))
         table.add_row(
             language,
-            *(f"{value:.0f}" for value in (statistics.median(rates), min(rates), max(rates))),
+            *(f"{value:.0f}" for value in (statistics.median(rates), min(rates), max(rates), *times)),
             str(results[language]["same_bits"]),
         )
     Console().print(table)

@@ -1,7 +1,9 @@
 // Swings one joint of a running simulation, in lock-step: no step is taken before its command is there. As swing.py.
 //
 //     c++ -std=c++17 -O2 -I"$(python -m hydro_sim_core.shared_memory)" swing.cpp -o swing
-//     ./swing [SIMULATION [JOINT [STEPS]]]
+//     ./swing [SIMULATION [JOINT [STEPS [SPIN]]]]
+//
+// SPIN, s, is how long it waits busily for each state, where a processor is free.
 
 #include <hydro_sim.h>
 
@@ -29,6 +31,7 @@ int main(int argc, char** argv) {
 
     hydro_sim simulation;
     if (int result = hydro_sim_open(&simulation, name)) return failed(simulation, result);
+    simulation.spin = argc > 4 ? std::atof(argv[4]) : 0.0;
     hydro_sim_controller arm;
     if (int result = hydro_sim_take(&simulation, &arm, "swing", -1, 1)) return failed(simulation, result);
 

@@ -51,7 +51,8 @@ class Memory:
 
     def __init__(self, descriptor: int, size: int) -> None:
         self._futex = _futex_number()
-        mapped = mmap.mmap(descriptor, size)
+        # Pages are there before they are needed: nobody waits for the first touch of one.
+        mapped = mmap.mmap(descriptor, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
         self.words = memoryview(mapped).cast("q")
         self.reals = memoryview(mapped).cast("d")
         self.integer_array = np.frombuffer(mapped, dtype=np.int64)

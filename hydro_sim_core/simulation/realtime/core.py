@@ -47,6 +47,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     SERIAL,
     Loop,
     make_loop,
+    resident,
 )
 from hydro_sim_core.simulation.realtime.sensor_tables import NUM_VALUES, kind_of, sensors_told
 from hydro_sim_core.simulation.world import World
@@ -109,7 +110,7 @@ class Core:
         size = self.header[Header.SIZE]
         self.segment = Segment(name, size) if name else None
         self.words: NDArray[np.int64] = (
-            np.zeros(size // WORD, dtype=np.int64) if self.segment is None else self.segment.words
+            resident(size // WORD, np.int64) if self.segment is None else self.segment.words
         )
         self.loop: Loop = make_loop(self.words, self.header, world)
         self._handle: Any = Handle(self.loop)
@@ -150,7 +151,7 @@ class Core:
         """Take at most ``most`` steps, as ``loop.run`` does.
 
         Args:
-            deadline: Time of the next step on the monotonic clock, s.
+            deadline: Time of the next step on the monotonic clock, s; 0 for now.
             began: When the last step began, s; None without one.
             most: Steps to take.
             in_pause: Whether to take those that are asked for, as soon as they are.

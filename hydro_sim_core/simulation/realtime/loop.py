@@ -42,6 +42,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     STAMP,
     START,
     TAKEOVERS,
+    WAITED,
     WRITTEN,
     Loop,
 )
@@ -60,6 +61,8 @@ _RUNNING, _WAITING, _PAUSED = int(Life.RUNNING), int(Life.WAITING), int(Life.PAU
 _BILLION = 1_000_000_000
 #: Longest time without a look at the control words, and from which on a wait can be interrupted, ns.
 _HEARTBEAT, _LONG_WAIT = 100_000_000, 20_000_000
+#: How long a permit is waited for awake, ns: a thread that sleeps takes half of that to wake.
+_AWAKE = 200_000
 _LN_WIDTH = 0.009950330853168083
 _HALF = 2**31
 assert BIN_WIDTH == 0.01
@@ -84,7 +87,7 @@ def run(
         substeps: Memory of error control.
         other_step: Takes a time step that is no convex one.
         other_steps: Memory of these.
-        loop: Data of the loop; the next deadline is ``loop.own[DEADLINE]``.
+        loop: Data of the loop; the next deadline is ``loop.own[DEADLINE]``, 0 for now.
         dt: Time step, s.
         most: Steps to take at most.
 
@@ -97,6 +100,8 @@ def run(
     Writes loop: own.
     """
     own, state = loop.own, machine.state
+    if own[DEADLINE] == 0:
+        own[DEADLINE] = clock_ns()
     for _ in range(most):
         if not _wait_for_turn(loop):
             return ATTEND
@@ -250,7 +255,7 @@ def _wait_for_turn(loop):
     Reads loop: own, words; loop.at: control, num_channels, status.
     Writes loop: own, words.
     """
-    words, at, own = loop.words, loop.at, loop.own
+    words, at, own, since = loop.words, loop.at, loop.own, 0
     while True:
         now = clock_ns()
         bell = load(words, at.control + Control.BELL)
@@ -268,11 +273,18 @@ def _wait_for_turn(loop):
         words[at.status + Status.WAITS_FOR] = channel if channel < at.num_channels else -1
         if channel >= 0:
             words[at.status + Status.LIFE] = _WAITING
-            _sleep_on_bell(loop, bell, now + _HEARTBEAT)
+            since = since if since > 0 else now
+            is_urgent = words[at.control + Control.PERIOD_NS] == 0 or own[DEADLINE] - now < _AWAKE
+            # A controller that was slow the last time is waited for asleep: it may need this processor.
+            is_urgent = is_urgent and channel < at.num_channels and own[WAITED] <= _AWAKE
+            if not is_urgent or not _rings_soon(loop, bell, since + _AWAKE):
+                _sleep_on_bell(loop, bell, now + _HEARTBEAT)
             own[DEADLINE] = max(own[DEADLINE], clock_ns())
             own[BEGAN] = 0
             continue
         words[at.status + Status.LIFE] = _RUNNING
+        if since > 0:
+            own[WAITED], since = now - since, 0
         left = own[DEADLINE] - now
         if words[at.control + Control.PERIOD_NS] == 0 or left <= 0:
             return True
@@ -330,6 +342,18 @@ def _channel_without_permit(loop):
     if short >= 0:
         return short
     return at.num_channels if words[at.control + Control.LOCK_STEP] == 1 and not is_led else -1
+
+
+@kernel
+def _rings_soon(loop, seen, until):
+    """Whether the bell rings until a time of CLOCK_MONOTONIC, ns; waits for it awake.
+
+    Reads loop: words; loop.at: control.
+    """
+    while load(loop.words, loop.at.control + Control.BELL) == seen:
+        if clock_ns() >= until:
+            return False
+    return True
 
 
 @kernel

@@ -272,12 +272,12 @@ class FixedRateRunner(RunnerRequests):
             if self._thread_setup is not None:
                 self._thread_setup()
             self._core.note_scheduling(*privileges_here())
-            deadline = time.monotonic()
+            deadline = 0.0  # of the first step of a run: as soon as all is ready for it
             while not self._stopping:
                 self._attend()
                 if self._paused:
                     self._stand()
-                    deadline = time.monotonic()
+                    deadline = 0.0
                     continue
                 self._pace.run_on()
                 if self.waiting_for_permit:
@@ -285,7 +285,11 @@ class FixedRateRunner(RunnerRequests):
                     deadline = max(deadline, time.monotonic())
                     continue
                 steps = self._steps_without_python()
-                deadline = self._stretch(deadline, steps) if steps else self._python_step(deadline)
+                deadline = (
+                    self._stretch(deadline, steps)
+                    if steps
+                    else self._python_step(deadline or time.monotonic())
+                )
         except BaseException as error:
             # Any failure must reach the owner, because a thread that dies silently looks like a pause.
             self._error = error
