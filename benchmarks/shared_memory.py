@@ -82,17 +82,15 @@ def run_alone(name: str, steps: int) -> None:
         simulation.wait(simulation.newest().serial + steps, limit=60.0)
 
 
-def main() -> None:
-    """Measure, print, write."""
-    parser = make_parser(__doc__.splitlines()[0], "shared_memory")
-    parser.add_argument("--scene", default="spatula_slip")
-    parser.add_argument("--steps", type=int, default=1000, help="fewer than the ring holds")
-    parser.add_argument("--rounds", type=int, default=5)
-    arguments = parser.parse_args()
-    name, steps = f"bench_{os.getpid()}", arguments.steps
+Rounds = dict[str, list[tuple[float, float, float, str]]]
+
+
+def measure(scene: str, steps: int, rounds: int) -> Rounds:
+    """Rounds of a scene, as ``round_of`` tells them, by the controller."""
+    name = f"bench_{os.getpid()}"
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=simulate, args=(arguments.scene, name, there), daemon=True)
+    process = context.Process(target=simulate, args=(scene, name, there), daemon=True)
     process.start()
     here.recv()
     swing = runpy.run_path(str(EXAMPLES / "swing.py"))["swing"]
@@ -110,40 +108,49 @@ def main() -> None:
             "Python, awake": lambda: swing(name, JOINT, steps, SPIN),
         }
         found = {
-            way: [round_of(name, steps, control) for _ in range(arguments.rounds)]
-            for way, control in ways.items()
+            way: [round_of(name, steps, control) for _ in range(rounds)] for way, control in ways.items()
         }
     here.send("end")
     process.join()
-    table = Table(title=f"Lock-step through shared memory, {arguments.scene}, {steps} steps")
-    for column in (
-        "controller",
-        "steps a second, median",
-        "worst",
-        "best",
-        "step, µs",
-        "between, µs",
-        "same bits",
-    ):
-        table.add_column(column)
-    results = {}
-    for language, rounds in found.items():
+    return found
+
+
+def show(title: str, found: Rounds) -> dict[str, dict[str, object]]:
+    """Print a table of rounds; returns what it tells."""
+    table = Table(
+        "controller", "steps a second, median", "worst", "best", "step, µs", "between, µs", "same bits"
+    )
+    table.title = title
+    results: dict[str, dict[str, object]] = {}
+    for controller, rounds in found.items():
         rates, took, between, told = (list(column) for column in zip(*rounds, strict=True))
-        results[language] = {
+        median = statistics.median(rates)
+        step, gap = statistics.median(took), statistics.median(between)
+        same_bits = len(set(told)) == 1
+        results[controller] = {
             "rates": rates,
-            "median": statistics.median(rates),
-            "step": statistics.median(took),
-            "between": statistics.median(between),
-            "same_bits": len(set(told)) == 1,
+            "median": median,
+            "step": step,
+            "between": gap,
+            "same_bits": same_bits,
         }
-        times = (1e6 * statistics.median(took), 1e6 * statistics.median(between))
-        table.add_row(
-            language,
-            *(f"{value:.0f}" for value in (statistics.median(rates), min(rates), max(rates), *times)),
-            str(results[language]["same_bits"]),
-        )
-    Console().print(table)
-    write(arguments.out, {"scene": arguments.scene, "steps": steps, "wanted": WANTED, "found": results})
+        numbers = (median, min(rates), max(rates), 1e6 * step, 1e6 * gap)
+        table.add_row(controller, *(f"{value:.0f}" for value in numbers), str(same_bits))
+    Console(width=110).print(table)
+    return results
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = make_parser(__doc__.splitlines()[0], "shared_memory")
+    parser.add_argument("--scene", default="spatula_slip", help="one with a joint_7")
+    parser.add_argument("--steps", type=int, default=1000, help="fewer than the ring holds")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    scene, steps = arguments.scene, arguments.steps
+    found = measure(scene, steps, arguments.rounds)
+    results = show(f"Lock-step through shared memory, {scene}, {steps} steps", found)
+    write(arguments.out, {"scene": scene, "steps": steps, "wanted": WANTED, "found": results})
 
 
 if __name__ == "__main__":

@@ -100,8 +100,6 @@ def run(
     Writes loop: own.
     """
     own, state = loop.own, machine.state
-    if own[DEADLINE] == 0:
-        own[DEADLINE] = clock_ns()
     for _ in range(most):
         if not _wait_for_turn(loop):
             return ATTEND
@@ -283,6 +281,8 @@ def _wait_for_turn(loop):
             own[BEGAN] = 0
             continue
         words[at.status + Status.LIFE] = _RUNNING
+        if own[DEADLINE] == 0:
+            own[DEADLINE] = now
         if since > 0:
             own[WAITED], since = now - since, 0
         left = own[DEADLINE] - now
