@@ -16,14 +16,12 @@ import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.batches import programs, side_by_side
-from hydro_sim_core.simulation.batches.memory import Placed, as_words
-from hydro_sim_core.simulation.batches.programs import CudaProgram, HostProgram, present_cupy
+from hydro_sim_core.simulation.batches import host_memory, programs, side_by_side
+from hydro_sim_core.simulation.batches.programs import CudaProgram, present_cupy
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
-from hydro_sim_core.simulation.stepping.model import State
-from hydro_sim_core.simulation.stepping.step import DONE, advance
 from hydro_sim_core.solvers.solve import solver_entry
 from support.simulation.made_scenes import box, free, make_scene, slider
+from support.simulation.side_by_side import host, host_program, made_side_by_side
 
 N = 5
 SCENE = make_scene(
@@ -32,54 +30,6 @@ SCENE = make_scene(
     solver={"integrator": "fixed"},
 )
 FAST, FROZEN = 3, 1
-
-
-class StepByStep:
-    """Program that steps each world of a memory by the entry point of single worlds."""
-
-    def __init__(self) -> None:
-        self.worlds: SideBySideWorlds | None = None
-        self.launches = 0
-
-    def run(self, memory: Placed, dt: float) -> None:
-        """Step all worlds as ``batches.stepping.advance_world`` does."""
-        self.launches += 1
-        rows, plan = memory.rows, memory.plan
-        for i in range(memory.n):
-            remaining = int(rows["order.until"][i, 0] - rows["machine.state.step"][i, 0])
-            if remaining <= 0 or rows["order.status"][i, 0] != DONE:
-                continue
-            machine = self.worlds.copy_of(i).machine
-            rows["order.status"][i] = advanced(machine, dt, remaining)
-            for name in State._fields:
-                rows[f"machine.state.{name}"][i] = getattr(machine.state, name)
-            lane = memory.lane_of(i)
-            for path, field in plan.fields.items():
-                if path.startswith("machine.scratch."):
-                    words = words_at(machine.scratch, path.split(".")[2:])
-                    lane[field.offset : field.offset + field.values.size] = words
-
-
-def advanced(machine: Any, dt: float, steps: int) -> int:
-    """One call of the compiled step, without the help that ``Machine.advance`` gives."""
-    return advance(machine.handle, machine.solve, dt, steps, False, False)
-
-
-def words_at(struct: Any, names: list[str]) -> np.ndarray:
-    """An array of a struct, as it lies in a lane."""
-    for name in names:
-        struct = getattr(struct, name)
-    return as_words(struct)
-
-
-def made_side_by_side(scene: Any = SCENE) -> hs.BatchWorld:
-    """A batch in the memory of a GPU, on the processor."""
-    batch = hs.BatchWorld(scene, N, "cpu")
-    program = StepByStep()
-    worlds = SideBySideWorlds(batch.world, N, 2, np, lambda plan: program, lambda array: array.ctypes.data)
-    program.worlds = worlds
-    batch._worlds = worlds
-    return batch
 
 
 def has_gpu() -> bool:
@@ -91,12 +41,7 @@ def has_gpu() -> bool:
     return True
 
 
-def host(array: Any) -> np.ndarray:
-    """A copy of an array of a batch, where tests compare it."""
-    return array.get() if hasattr(array, "get") else np.array(array)
-
-
-MAKERS = {"cpu": lambda: hs.BatchWorld(SCENE, N, "cpu"), "side by side": made_side_by_side}
+MAKERS = {"cpu": lambda: hs.BatchWorld(SCENE, N, "cpu"), "side by side": lambda: made_side_by_side(SCENE, N)}
 if has_gpu():
     MAKERS["cuda"] = lambda: hs.BatchWorld(SCENE, N, "cuda")
 
@@ -199,7 +144,7 @@ def test_memory_grows_when_many_worlds_find_more_faces(monkeypatch):
     expected.step(5)
     for few in (1, 10**9):
         monkeypatch.setattr(side_by_side, "FEW", few)
-        grown = made_side_by_side()
+        grown = made_side_by_side(SCENE, N)
         before = grown._worlds._faces
         grown.step(5)
         assert np.array_equal(grown.q, expected.q)
@@ -214,7 +159,7 @@ def test_scripts_command_all_worlds_and_refuse_other_times():
         commands=[{"joint": "rail_joint", "signal": {"square": {"high": 1.0, "low": -1.0, "period": 0.008}}}],
         solver={"integrator": "fixed"},
     )
-    batch, alone = made_side_by_side(scene), hs.World(scene)
+    batch, alone = made_side_by_side(scene, N), hs.World(scene)
     batch.step(13)
     alone.step(13)
     assert np.array_equal(batch.q, np.repeat(alone.q[None], N, axis=0))
@@ -305,27 +250,40 @@ def test_too_many_worlds_are_refused_with_the_number_that_fit():
     with pytest.raises(
         InputError, match=r"needs .* GB where the GPU has 1.0 GB free; give at most \d+"
     ) as caught:
-        SideBySideWorlds(world, 10**6, 16, FullGpu, lambda plan: None, lambda array: 0)
+        SideBySideWorlds(
+            [world], np.zeros(10**6, dtype=np.int64), 16, FullGpu, lambda plan: None, lambda array: 0
+        )
     most = int(caught.value.mend.split()[-1])
     assert 0 < most < 10**6
     assert most % 16 == 0
 
 
+@pytest.mark.parametrize(
+    ("files", "free"),
+    [
+        ({"machine": "MemTotal: 9 kB\nMemAvailable:  4000000 kB\n"}, 4.096e9),
+        ({"machine": "MemAvailable: 4000000 kB\n", "limit": "3000000000\n", "used": "1000000000\n"}, 2e9),
+        ({"machine": "MemAvailable: 4000000 kB\n", "limit": "max\n", "used": "1000000000\n"}, 4.096e9),
+        ({}, np.inf),
+    ],
+)
+def test_more_worlds_than_the_machine_has_memory_for_are_refused(monkeypatch, tmp_path, files, free):
+    """The system would have ended the process."""
+    for name, attribute in (("machine", "_MACHINE"), ("limit", "_LIMIT"), ("used", "_USED")):
+        if name in files:
+            (tmp_path / name).write_text(files[name])
+        monkeypatch.setattr(host_memory, attribute, tmp_path / name)
+    assert host_memory.available_bytes() == free
+    if np.isfinite(free):
+        told = rf"n = 1000000000000: needs .* GB where {free / 1e9:.1f} GB are free; give at most \d+"
+        with pytest.raises(InputError, match=told) as caught:
+            hs.BatchWorld(SCENE, 10**12, "cpu")
+        assert 100 < int(caught.value.mend.split()[-1]) < 1e6
+
+
 @pytest.mark.long
-def test_the_program_for_a_gpu_has_the_bits_of_single_worlds(monkeypatch):
-    """The code that becomes PTX, compiled for this processor instead: compiling takes minutes."""
-    from hydro_sim_core.compilation import ptx
-    from hydro_sim_core.compilation.targets import Target
-    from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
-
-    batch = hs.BatchWorld(SCENE, N, "cpu")
-    code = ptx.translated(advance_world, solver_entry("newton", "lagged"), WorldData, MEMORY)
-
-    def program_for(plan: Any) -> HostProgram:
-        structs = (plan.words, plan.structs)
-        return HostProgram(ptx.object_code(code, structs, plan.lanes, Target("generic", "")))
-
-    batch._worlds = SideBySideWorlds(batch.world, N, 2, np, program_for, lambda array: array.ctypes.data)
+def test_the_program_for_a_gpu_has_the_bits_of_single_worlds():
+    batch = made_side_by_side(SCENE, N, host_program)
     v = np.zeros_like(batch.v)
     v[:, 3] = np.linspace(0.1, 0.5, N)
     batch.set_state(np.array(batch.q), v)
@@ -388,14 +346,14 @@ def test_programs_are_kept_for_their_scene(monkeypatch, tmp_path):
         return f"{len(made)}".encode()
 
     monkeypatch.setattr(programs, "compiled", compiled)
-    batch, solve = made_side_by_side(), solver_entry("newton", "lagged")
+    batch, solve = made_side_by_side(SCENE, N), solver_entry("newton", "lagged")
     plan = batch._worlds._memory.plan
     assert [programs.stored_ptx(plan, solve, "sm_90") for _ in range(3)] == [b"1", b"1", b"1"]
     assert programs.stored_ptx(plan, solve, "sm_80") == b"2"
     assert programs.stored_ptx(plan, solver_entry("pgs", "lagged"), "sm_90") == b"3"
     batch._worlds._faces *= 2
     assert programs.stored_ptx(batch._worlds._placed().plan, solve, "sm_90") == b"4"
-    assert programs.stored_ptx(made_side_by_side()._worlds._memory.plan, solve, "sm_90") == b"1"
+    assert programs.stored_ptx(made_side_by_side(SCENE, N)._worlds._memory.plan, solve, "sm_90") == b"1"
 
 
 @pytest.mark.parametrize(

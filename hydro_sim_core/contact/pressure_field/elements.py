@@ -73,17 +73,18 @@ def load_element(geometries, element, R_BA, p_BA, scratch):
     Reads geometries: elements; scratch: generation, stamp, vertices_B.
     Writes scratch: stamp, vertices_B; scratch.work: x.
     """
-    generation = scratch.generation[0]
+    generation, last = scratch.generation[0], scratch.stamp.shape[0] - 1
     x = scratch.work.x
     for k in range(4):
         v = geometries.elements[element, k]
         if v < 0:
             return
-        if scratch.stamp[v] != generation:
-            scratch.stamp[v] = generation
-            move_vertex(geometries, v, R_BA, p_BA, scratch.vertices_B[v])
+        at = v & last  # no other vertex of A is there
+        if scratch.stamp[at] != generation:
+            scratch.stamp[at] = generation
+            move_vertex(geometries, v, R_BA, p_BA, scratch.vertices_B[at])
         for i in range(3):
-            x[k, i] = scratch.vertices_B[v, i]
+            x[k, i] = scratch.vertices_B[at, i]
 
 
 @kernel(inline=True)

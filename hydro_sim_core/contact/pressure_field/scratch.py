@@ -32,9 +32,10 @@ class QueryScratch(NamedTuple):
     Attributes:
         work: Buffers of the tests of element pairs.
         vertices_B: (V, 3) vertices of A's geometry in B's frame, m; valid where ``stamp`` is the current generation.
+            V is a power of two that the vertices of no geometry exceed, and a vertex is where its number modulo V says.
         stamp: (V,) generation in which a vertex was transformed.
         generation: (1,) number of the current query.
-        boxes_B: (K, 6) tree boxes of A in B's frame, m; valid where ``box_stamp`` is the current generation.
+        boxes_B: (K, 6) tree boxes of A in B's frame, m; valid where ``box_stamp`` is the current generation. K is as V.
         box_stamp: (K,) generation in which a box was transformed.
         rays: (4, 3) origin and direction of a ray in A's frame, then in B's.
         nodes: (n, 2) stack of pairs of tree nodes to be processed.
@@ -81,8 +82,9 @@ def make_query_scratch(
         max_faces: Capacity in faces.
         num_kept: Number of pairs of geometries of which lists are kept.
     """
-    num_vertices = len(geometries.vertices)
-    num_boxes = max(len(geometries.boxes), len(geometries.shell_boxes))
+    num_vertices = _room_for(geometries.vertex_start)
+    shell_start = np.append(geometries.shell_start, len(geometries.shell_boxes))
+    num_boxes = max(_room_for(geometries.node_start), _room_for(shell_start))
     num_slots = 1 << (_SLOTS_A_FACE * max_faces - 1).bit_length()
     return QueryScratch(
         work=make_workspace(),
@@ -104,3 +106,8 @@ def make_query_scratch(
         fields_across=np.zeros(FEW, dtype=np.int64),
         slopes_across=np.zeros(FEW),
     )
+
+
+def _room_for(start: np.ndarray) -> int:
+    """Power of two that no number of rows of one geometry exceeds, of their first rows and the end (G + 1,)."""
+    return 1 << (int(np.diff(start).max(initial=1)) - 1).bit_length()

@@ -36,12 +36,12 @@ def _query_meshes(geometries, a, b, R_BA, p_BA, scratch, faces, count):
     has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
     is_skin = geometries.is_skin[a] or geometries.is_skin[b]
     stack[0, 0], stack[0, 1] = root_a, root_b
-    top = 1
+    box_a, top = scratch.boxes_B[0], 1
     while top:
         top -= 1
         node_a, node_b = stack[top, 0], stack[top, 1]
-        turn_box(boxes[node_a], R_BA, p_BA, tie, scratch.boxes_B[node_a])
-        if boxes_apart(scratch.boxes_B[node_a], boxes[node_b]):
+        turn_box(boxes[node_a], R_BA, p_BA, tie, box_a)
+        if boxes_apart(box_a, boxes[node_b]):
             continue
         leaf_a, leaf_b = links[node_a, 0] < 0, links[node_b, 0] < 0
         if leaf_a and leaf_b:

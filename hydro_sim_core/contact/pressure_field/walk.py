@@ -67,10 +67,11 @@ def descend(boxes, links, R_BA, p_BA, tie, scratch, num_nodes, num_pending):
     nodes, stamps, generation = scratch.nodes, scratch.box_stamp, scratch.generation[0]
     num_nodes -= 1
     node_a, node_b = nodes[num_nodes, 0], nodes[num_nodes, 1]
-    if stamps[node_a] != generation:
-        stamps[node_a] = generation
-        turn_box(boxes[node_a], R_BA, p_BA, tie, scratch.boxes_B[node_a])
-    box_a, box_b = scratch.boxes_B[node_a], boxes[node_b]
+    at = node_a & (stamps.shape[0] - 1)  # no other node of A is there
+    if stamps[at] != generation:
+        stamps[at] = generation
+        turn_box(boxes[node_a], R_BA, p_BA, tie, scratch.boxes_B[at])
+    box_a, box_b = scratch.boxes_B[at], boxes[node_b]
     if boxes_apart(box_a, box_b):
         return num_nodes, num_pending
     is_large = extent(box_a) > LARGE * extent(box_b)

@@ -249,12 +249,17 @@ def _in_order(compliant: Indices, rigid: Indices, skin_sides: Indices) -> tuple[
     return pairs[order], skinned[order]
 
 
+def distinct_shapes(colliders: Sequence[Collider]) -> list[Geometry]:
+    """Shapes of colliders and their skins, each once, in the order of their rows in ``Model.geometries``."""
+    skins = (c.skin for c in colliders if c.skin is not None)
+    return list(dict.fromkeys([*(c.geometry for c in colliders), *skins]))
+
+
 def _surfaces(colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.bool_]) -> dict[str, Any]:
     """Fields of ``Model`` that describe geometries."""
-    own = [c.geometry for c in colliders]
-    geometries = list(dict.fromkeys([*own, *(c.skin for c in colliders if c.skin is not None)]))
+    geometries = distinct_shapes(colliders)
     row = {geometry: i for i, geometry in enumerate(geometries)}
-    row_own = np.array([row[geometry] for geometry in own], dtype=np.int64)
+    row_own = np.array([row[c.geometry] for c in colliders], dtype=np.int64)
     row_skin = np.array([row[c.skin or c.geometry] for c in colliders], dtype=np.int64)
     nothing = (0.0, 0.0, 0.0)
     velocity = np.array([c.proximity.surface_velocity or nothing for c in colliders]).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""``BatchWorld``: many worlds of one scene, on the cores of a processor or on a GPU."""
+"""``BatchWorld``: many worlds of one scene or some, on the cores of a processor or on a GPU."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError, excerpt, whole_number
@@ -13,6 +14,7 @@ from hydro_sim_core.simulation.batches.cpu import CpuWorlds
 from hydro_sim_core.simulation.batches.programs import present_cupy
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds, on_gpu, refuse_other_steps
 from hydro_sim_core.simulation.batches.stepping import VARIED
+from hydro_sim_core.simulation.batches.variants import check_alike
 from hydro_sim_core.simulation.batches.written import Parameters
 from hydro_sim_core.simulation.stepping.model import Drives
 from hydro_sim_core.simulation.world.saved_state import SavedState
@@ -24,7 +26,7 @@ _BACKENDS = ("cpu", "cuda", "auto")
 
 
 class BatchWorld:
-    """``n`` worlds of one scene that are stepped together and do not influence each other.
+    """``n`` worlds that are stepped together and do not influence each other.
 
     They start alike; what is written to the rows of its arrays makes them differ. The arrays are those that the steps
     use: NumPy's on the CPU, CuPy's on a GPU, which PyTorch and JAX take over without a copy (DLPack).
@@ -32,7 +34,8 @@ class BatchWorld:
     Attributes:
         n: Number of worlds.
         backend: ``cpu`` or ``cuda``.
-        world: A world of the scene, for names, frames and checks; it is none of the ``n``.
+        world: A world of the first scene, for names, frames and checks; it is none of the ``n``.
+        scene_of: (n,) scene of every world, by its place in the list; read it.
         q: (n, nq) coordinates of all worlds; read them, and write with ``set_state``.
         v: (n, nv) velocities.
         drives: Targets and gains of the drives, each (n, nv), in the order of ``world.velocity_names``; free to write.
@@ -41,25 +44,35 @@ class BatchWorld:
             the pairs. What was derived from them when the scene was loaded, such as gains, stays.
 
     Args:
-        scene: Scene of every world, or a world of it: all start as the scene says.
+        scene: Scene of every world, or a world of it: all start as the scene says. Or a list of scenes that differ in
+            constants only, such as shapes, moduli and places.
         n: Number of worlds.
-        backend: Where they run; ``auto`` takes a GPU if there is one that can run the scene.
+        backend: Where they run; ``auto`` takes a GPU if there is one that can run the scenes.
+        scene_of: (n,) which of several scenes every world is of; in turns by default.
 
     Raises:
-        InputError: There is no such backend, no GPU, or too little memory, or the scene cannot run there.
+        InputError: There is no such backend, no GPU, or too little memory, the scene cannot run there, or scenes have
+            other joints, links or pairs than the first one.
     """
 
-    def __init__(self, scene: LoadedScene | World, n: int, backend: Backend = "auto") -> None:
+    def __init__(
+        self,
+        scene: LoadedScene | World | Sequence[LoadedScene | World],
+        n: int,
+        backend: Backend = "auto",
+        scene_of: ArrayLike | None = None,
+    ) -> None:
         self.n = whole_number(_SOURCE, "n", n, least=1)
         if backend not in _BACKENDS:
             raise InputError(
                 _SOURCE, f"backend {excerpt(backend)}", "is not known", f"give one of {', '.join(_BACKENDS)}"
             )
-        self.world = World(scene.scene if isinstance(scene, World) else scene)
-        self.backend = _chosen(backend, self.world)
-        self._worlds: CpuWorlds | SideBySideWorlds = (
-            CpuWorlds(self.world, self.n) if self.backend == "cpu" else on_gpu(self.world, self.n)
-        )
+        scenes = _worlds_of(scene)
+        self.scene_of = _scenes_of(scene_of, self.n, len(scenes))
+        self.world = scenes[0]
+        self.backend = _chosen(backend, scenes)
+        made = CpuWorlds if self.backend == "cpu" else on_gpu
+        self._worlds: CpuWorlds | SideBySideWorlds = made(scenes, self.scene_of)
 
     def __repr__(self) -> str:
         return f"<BatchWorld of {self.n} worlds '{self.world.name}', {self.backend}>"
@@ -179,7 +192,7 @@ class BatchWorld:
             InputError: There is no such world, or the state is of another scene.
         """
         (chosen,) = self._chosen([world])
-        probe = self.world.copy()
+        probe = self._worlds.copy_of(chosen)
         probe.restore_state(saved)
         self._worlds.take(chosen, probe)
 
@@ -208,11 +221,39 @@ class BatchWorld:
         return [int(one) for one in chosen]
 
 
-def _chosen(backend: Backend, world: World) -> str:
+def _worlds_of(scene: LoadedScene | World | Sequence[LoadedScene | World]) -> list[World]:
+    """A world of each scene."""
+    given: list[Any] = list(scene) if isinstance(scene, list | tuple) else [scene]
+    if not given:
+        raise InputError(_SOURCE, "scene", "is an empty list", "give one scene or more")
+    worlds: list[World] = []
+    for one in given:
+        like = worlds[-1] if worlds else None  # shapes that both have are made once
+        worlds.append(World(one.scene if isinstance(one, World) else one, like))
+    check_alike(worlds)
+    return worlds
+
+
+def _scenes_of(scene_of: ArrayLike | None, n: int, count: int) -> NDArray[np.int64]:
+    """Scene of each of ``n`` worlds."""
+    if scene_of is None and count == 1:
+        return np.broadcast_to(np.int64(0), (n,))  # takes no memory: whether there is enough is not known yet
+    chosen = np.arange(n) % count if scene_of is None else np.asarray(scene_of)
+    if chosen.shape != (n,) or chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= count)):
+        raise InputError(
+            _SOURCE, "scene_of", f"is {excerpt(scene_of)}", f"give {n} numbers from 0 to {count - 1}"
+        )
+    chosen = chosen.astype(np.int64)
+    chosen.setflags(write=False)
+    return chosen
+
+
+def _chosen(backend: Backend, worlds: Sequence[World]) -> str:
     if backend != "auto":
         return backend
     try:
-        refuse_other_steps(world)
+        for world in worlds:
+            refuse_other_steps(world)
         present_cupy(backend)
     except InputError:
         return "cpu"

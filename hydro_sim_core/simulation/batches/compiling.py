@@ -5,6 +5,7 @@ A process of its own, because it sets options of LLVM that hold for all that a p
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 from hydro_sim_core.compilation import CompilationFailed
 from hydro_sim_core.compilation.kernels import entry_named
+from hydro_sim_core.compilation.side_by_side import SideBySide
 from hydro_sim_core.simulation.batches.memory import Plan
 from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
 
@@ -30,6 +32,7 @@ def compiled(plan: Plan, solve: Any, processor: str, threads: int) -> bytes:
     """
     request = {
         "solver": solve.symbol,
+        "row_fields": [[*_name_of(owner), field] for owner, field in plan.memory.row_fields],
         "words": plan.words,
         "structs": plan.structs,
         "lanes": plan.lanes,
@@ -43,13 +46,26 @@ def compiled(plan: Plan, solve: Any, processor: str, threads: int) -> bytes:
     return done.stdout
 
 
+def _name_of(owner: type) -> tuple[str, str]:
+    """Module and name of a class of a struct."""
+    return owner.__module__, owner.__qualname__
+
+
+def _named(module: str, name: str) -> type:
+    """The class of this name."""
+    found: type = getattr(importlib.import_module(module), name)
+    return found
+
+
 def main() -> None:
     """Answer the request."""
     from hydro_sim_core.compilation import ptx
 
     request = json.load(sys.stdin)
     ptx.shape_code()
-    code = ptx.translated(advance_world, entry_named(request["solver"]), WorldData, MEMORY)
+    fields = frozenset((_named(*owner), field) for *owner, field in request["row_fields"])
+    memory = SideBySide(MEMORY.row_structs, fields)
+    code = ptx.translated(advance_world, entry_named(request["solver"]), WorldData, memory)
     structs = (request["words"], request["structs"])
     text = ptx.ptx(code, structs, request["lanes"], request["processor"], request["threads"])
     sys.stdout.write(text)

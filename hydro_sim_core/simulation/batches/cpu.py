@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches.host_memory import available_bytes
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.written import unusable
+from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
 from hydro_sim_core.simulation.world.world import World
 
@@ -27,8 +31,11 @@ class CpuWorlds:
     """Worlds that threads step, as many at a time as there are cores.
 
     Args:
-        world: World to copy.
-        n: Number of worlds.
+        scenes: A world of each scene, to copy.
+        scene_of: (n,) scene of every world.
+
+    Raises:
+        InputError: There is too little memory for so many.
 
     Attributes:
         rows: Arrays (n, ...) with a row of every world, by the path of the field in ``WorldData``.
@@ -38,23 +45,25 @@ class CpuWorlds:
 
     numpy = np
 
-    def __init__(self, world: World, n: int) -> None:
-        machine = world.machine
-        structs = (("state", machine.state), ("drives", machine.drives), ("loads", machine.loads))
+    def __init__(self, scenes: Sequence[World], scene_of: Rows) -> None:
+        machines = [world.machine for world in scenes]
+        _refuse_too_many(len(scene_of), machines)
         self.rows: dict[str, Rows] = {
-            f"machine.{group}.{name}": _repeated(array, n)
-            for group, struct in structs
-            for name, array in struct._asdict().items()
+            f"machine.{group}.{name}": _rows([getattr(getattr(m, group), name) for m in machines], scene_of)
+            for group in ("state", "drives", "loads")
+            for name in getattr(machines[0], group)._fields
         }
         self._varied = {
-            name: _repeated(_owner(machine.model, owner, field), n) for name, (owner, field) in VARIED.items()
+            name: _rows([_owner(m.model, owner, field) for m in machines], scene_of)
+            for name, (owner, field) in VARIED.items()
         }
         # What users write: commands, loads and parameters, by the names that they know.
         written = {path.rpartition(".")[2]: rows for path, rows in self.rows.items() if ".state." not in path}
         self._written = written | self._varied
         self.failures: dict[int, str] = {}
-        self._start = world.save_state()
-        self._worlds = [self._bound(world.copy(), i) for i in range(n)]
+        for world in scenes:
+            world.save_state()  # by what states are known stays that of the scene, whatever the parameters
+        self._worlds = [self._bound(scenes[k].copy(), i) for i, k in enumerate(scene_of.tolist())]
         self._pool = ThreadPoolExecutor(_cores(), thread_name_prefix="batch")
 
     def _bound(self, world: World, i: int) -> World:
@@ -131,6 +140,30 @@ class CpuWorlds:
         return world
 
 
+def _refuse_too_many(n: int, machines: Sequence[Machine]) -> None:
+    """See that there is memory for so many worlds.
+
+    Raises:
+        InputError: There is not.
+    """
+    free = available_bytes()
+    each = max(sum(map(_bytes_of, (m.state, m.drives, m.loads, m.scratch))) for m in machines)
+    if n * each > free:
+        raise InputError(
+            "BatchWorld",
+            f"n = {n}",
+            f"needs {n * each / 1e9:.1f} GB where {free / 1e9:.1f} GB are free",
+            f"give at most {int(0.9 * free / each)}",
+        )
+
+
+def _bytes_of(struct: Any) -> int:
+    """Bytes of all arrays of a struct and of those in it."""
+    if isinstance(struct, np.ndarray):
+        return struct.nbytes
+    return sum(_bytes_of(field) for field in struct) if isinstance(struct, tuple) else 0
+
+
 def _owner(model: Any, owner: type, field: str) -> Rows:
     """A field of the model or of its tree."""
     struct = model if isinstance(model, owner) else model.tree
@@ -138,12 +171,14 @@ def _owner(model: Any, owner: type, field: str) -> Rows:
     return found
 
 
-def _repeated(array: Rows, n: int) -> Rows:
-    """(n, ...) an array n times, where other libraries can take it over."""
-    memory = np.empty(array.nbytes * n + _ALIGNMENT, dtype=np.uint8)
+def _rows(arrays: Sequence[Rows], scene_of: Rows) -> Rows:
+    """(n, ...) the array of its scene for every world, where other libraries can take it over."""
+    first, n = arrays[0], len(scene_of)
+    memory = np.empty(first.nbytes * n + _ALIGNMENT, dtype=np.uint8)
     begin = -memory.ctypes.data % _ALIGNMENT
-    rows = memory[begin : begin + array.nbytes * n].view(array.dtype).reshape((n, *array.shape))
-    rows[...] = array
+    rows = memory[begin : begin + first.nbytes * n].view(first.dtype).reshape((n, *first.shape))
+    for k, array in enumerate(arrays):
+        rows[scene_of == k] = array
     return rows
 
 

@@ -48,6 +48,7 @@ class Plan:
         lanes: Worlds in a group.
 
     Attributes:
+        memory: Where they lie.
         words: Structs in memory, one after another, as ``side_by_side`` tells.
         structs: Words that are to hold the address of another one: (word, other).
         fields: Every array, by its path, such as ``machine.state.q``.
@@ -55,7 +56,7 @@ class Plan:
     """
 
     def __init__(self, world: Any, memory: SideBySide, lanes: int) -> None:
-        self._memory = memory
+        self.memory = memory
         self.lanes = lanes
         self.words: list[int] = []
         self.structs: list[tuple[int, int]] = []
@@ -74,7 +75,7 @@ class Plan:
                     inner = value.struct if isinstance(value, Handle) else value
                     self.structs.append((word, self._add(of_field, inner, f"{where}.")))
                 case ArrayLayout():
-                    self._add_array(self._memory.place(layout, name), value, word, where)
+                    self._add_array(self.memory.place(layout, name), value, word, where)
                 case NumberLayout(kind):
                     packed = binary.pack("=d" if kind is float else "=q", value)
                     self.words[word] = binary.unpack("=q", packed)[0]

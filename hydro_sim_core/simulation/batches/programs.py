@@ -16,7 +16,7 @@ from hydro_sim_core.compilation.dependencies import callees_first, dependencies,
 from hydro_sim_core.compilation.gpu_programs import cupy_with_gpu, host_engine, kept_code, loaded
 from hydro_sim_core.simulation.batches.compiling import compiled
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
-from hydro_sim_core.simulation.batches.stepping import MEMORY, advance_world
+from hydro_sim_core.simulation.batches.stepping import advance_world
 from hydro_sim_core.simulation.stepping.step import advance
 
 #: Threads of a block: few, so that every processor of a GPU gets some from a thousand worlds on.
@@ -96,8 +96,9 @@ def _digest(plan: Plan, solve: Any) -> str:
     digest = hashlib.sha256(reached_by(advance_world).digest.encode())
     for entry in callees_first(advance, solve):
         digest.update(dependencies(entry).digest.encode())
+    memory = plan.memory
     digest.update(
-        repr((sorted(map(repr, MEMORY.row_fields)), sorted(map(repr, MEMORY.row_structs)))).encode()
+        repr((sorted(map(repr, memory.row_fields)), sorted(map(repr, memory.row_structs)))).encode()
     )
     digest.update(repr((plan.words, plan.structs, plan.lanes, version("llvmlite"))).encode())
     folder = Path(side_by_side.__file__).parent

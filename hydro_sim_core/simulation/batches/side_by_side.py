@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation.gpu_programs import processor_of
+from hydro_sim_core.compilation.side_by_side import SideBySide
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
 from hydro_sim_core.simulation.batches.programs import (
@@ -19,6 +20,7 @@ from hydro_sim_core.simulation.batches.programs import (
     stored_ptx,
 )
 from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Order, WorldData
+from hydro_sim_core.simulation.batches.variants import Differing, differing_constants, share_shapes
 from hydro_sim_core.simulation.batches.written import unusable
 from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
 from hydro_sim_core.simulation.stepping.machine import GROWTH
@@ -41,19 +43,21 @@ _PATHS = {
 }
 
 
-def on_gpu(world: World, n: int) -> SideBySideWorlds:
-    """The worlds on the present GPU.
+def on_gpu(scenes: Sequence[World], scene_of: NDArray[np.int64]) -> SideBySideWorlds:
+    """The worlds on the present GPU; arguments as for ``SideBySideWorlds``.
 
     Raises:
         InputError: There is none, it has too little memory, or the scene cannot run there.
     """
-    refuse_other_steps(world)
+    for world in scenes:
+        refuse_other_steps(world)
     cupy = present_cupy("cuda")
 
     def program_for(plan: Plan) -> Program:
-        return CudaProgram(cupy, stored_ptx(plan, world.machine.solve, processor_of(cupy)), plan.lanes)
+        solve = scenes[0].machine.solve
+        return CudaProgram(cupy, stored_ptx(plan, solve, processor_of(cupy)), plan.lanes)
 
-    return SideBySideWorlds(world, n, LANES, cupy, program_for, lambda array: int(array.data.ptr))
+    return SideBySideWorlds(scenes, scene_of, LANES, cupy, program_for, lambda array: int(array.data.ptr))
 
 
 def refuse_other_steps(world: World) -> None:
@@ -79,8 +83,8 @@ class SideBySideWorlds:
     A step that cannot be taken whole is taken in pieces by the processor, which every ``World`` does in the same way.
 
     Args:
-        world: World to start from.
-        n: Number of worlds.
+        scenes: A world of each scene, to start from.
+        scene_of: (n,) scene of every world.
         lanes: Worlds in a group.
         numpy: NumPy, or CuPy for the memory of a GPU.
         program_for: Makes the program that steps them in a memory.
@@ -88,12 +92,15 @@ class SideBySideWorlds:
 
     Attributes:
         failures: Worlds that cannot go on, and why.
+
+    Raises:
+        InputError: The scenes differ in what has to be the same for all worlds, or there is too little memory.
     """
 
     def __init__(
         self,
-        world: World,
-        n: int,
+        scenes: Sequence[World],
+        scene_of: NDArray[np.int64],
         lanes: int,
         numpy: Any,
         program_for: Callable[[Plan], Program],
@@ -101,13 +108,19 @@ class SideBySideWorlds:
     ) -> None:
         self.numpy = numpy
         self.failures: dict[int, str] = {}
-        self._n, self._lanes = n, lanes
+        self._n, self._lanes, self._scene_of = len(scene_of), lanes, scene_of
         self._program_for, self._address_of = program_for, address_of
-        self._world = world.copy()
-        self._start = world.save_state()
-        self._prototype = world.copy()
-        self._faces = max(LEAST_FACES, math.ceil(ROOM * _faces_of_a_step(world)))
+        self._starts = [world.save_state() for world in scenes]
+        self._scenes = [world.copy() for world in scenes]
+        self._differing: list[Differing] = []
+        if len(scenes) > 1:
+            _refuse_scripts(scenes)
+            share_shapes(self._scenes)
+            self._differing = differing_constants(self._scenes)
+        self._world = self._scenes[0].copy()
+        self._faces = max(LEAST_FACES, math.ceil(ROOM * max(map(_faces_of_a_step, scenes))))
         self._memory = self._placed()
+        self._begin(list(range(self._n)))
 
     @property
     def rows(self) -> dict[str, Any]:
@@ -124,10 +137,25 @@ class SideBySideWorlds:
         machine.make_room(math.ceil(self._faces / GROWTH))
         data = MachineData(machine.model, machine.state, machine.drives, machine.loads, machine.scratch)
         order = Order(np.zeros(1, dtype=np.int64), np.full(1, DONE))
-        plan = Plan(WorldData(data, order), MEMORY, self._lanes)
+        own = {(one.owner, one.name) for one in self._differing}
+        memory = SideBySide(MEMORY.row_structs, MEMORY.row_fields | own)
+        plan = Plan(WorldData(data, order), memory, self._lanes)
         self._refuse_too_many(plan)
         self._program = self._program_for(plan)
-        return Placed(plan, self._n, self.numpy, self._address_of)
+        placed = Placed(plan, self._n, self.numpy, self._address_of)
+        for one in self._differing:
+            for k, values in enumerate(one.values):
+                placed.rows[f"machine.{one.path}"][self._scene_of == k] = self.numpy.asarray(values)
+        return placed
+
+    def _begin(self, worlds: list[int]) -> None:
+        """Put worlds into the states in which their scenes start."""
+        scene_of = self._scene_of[worlds]
+        for k, start in enumerate(self._starts):
+            of_scene = np.asarray(worlds, dtype=np.int64)[scene_of == k]
+            for group, (path, _) in _PATHS.items():
+                for name, array in getattr(start, group)._asdict().items():
+                    self.rows[f"{path}.{name}"][of_scene] = self.numpy.asarray(array)
 
     def _refuse_too_many(self, plan: Plan) -> None:
         if self.numpy is np:
@@ -234,7 +262,7 @@ class SideBySideWorlds:
 
     def set_state(self, worlds: list[int], q: Any, v: Any) -> None:
         """Set the states of some worlds, as ``World.set_state`` does."""
-        rows, state = self.rows, self._start.state
+        rows, state = self.rows, self._starts[0].state
         for path, values in (("q", q), ("v", v), ("v_previous", v)):
             rows[f"machine.state.{path}"][worlds] = values
         for path in ("extrapolate", "dt_previous", "substep", "push"):
@@ -256,11 +284,9 @@ class SideBySideWorlds:
                 "would have other times than the others, and the scene scripts commands",
                 "reset all worlds, or remove the scene's commands",
             )
-        for group, (path, _) in _PATHS.items():
-            for name, array in getattr(self._start, group)._asdict().items():
-                self.rows[f"{path}.{name}"][worlds] = self.numpy.asarray(array)
+        self._begin(worlds)
         if is_all:
-            self._world = self._prototype.copy()
+            self._world = self._scenes[0].copy()
         self._free(worlds)
 
     def take(self, i: int, world: World) -> None:
@@ -280,7 +306,8 @@ class SideBySideWorlds:
 
     def copy_of(self, i: int) -> World:
         """A ``World`` in the state of one of these, with the contacts of its last step."""
-        world = self._world.copy()
+        scene = self._scene_of[i]
+        world = (self._scenes[scene] if scene else self._world).copy()
         structs = {
             group: struct(*(_on_host(self.rows[f"{path}.{name}"][i]) for name in struct._fields))  # type: ignore[attr-defined]
             for group, (path, struct) in _PATHS.items()
@@ -306,6 +333,17 @@ class SideBySideWorlds:
 
         scratch: Scratch = filled(self._world.machine.scratch, "machine.scratch")
         return scratch
+
+
+def _refuse_scripts(scenes: Sequence[World]) -> None:
+    for world in scenes:
+        if world.script.targets:
+            raise InputError(
+                "BatchWorld",
+                f"scene '{world.name}'",
+                "scripts commands, which a GPU gives to the worlds of one scene only",
+                "give backend='cpu', or remove the scene's commands",
+            )
 
 
 def _faces_of_a_step(world: World) -> int:

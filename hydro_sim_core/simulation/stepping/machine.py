@@ -197,13 +197,13 @@ class Machine:
         self.scratch.patches.num[0] = self.scratch.patches.num_faceless[0] = 0
 
 
-def with_constants(model: Struct, constants: Mapping[tuple[type, str], np.ndarray]) -> Struct:
-    """A struct with other arrays in some of its fields, also of structs within it, by class and name."""
+def with_constants(model: Struct, constants: Mapping[tuple[type, str], Any]) -> Struct:
+    """A struct with other arrays or structs in some of its fields, also of structs within it, by class and name."""
     of_this = {name: array for (owner, name), array in constants.items() if owner is type(model)}
     within = {
         name: with_constants(field, constants)
         for name, field in zip(model._fields, model, strict=True)  # type: ignore[attr-defined]
-        if isinstance(field, tuple)
+        if isinstance(field, tuple) and name not in of_this
     }
     return model._replace(**within, **of_this)  # type: ignore[attr-defined, no-any-return]
 

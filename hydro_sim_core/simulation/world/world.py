@@ -280,7 +280,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
         return other
 
     def use_arrays(
-        self, state: State, drives: Drives, loads: Loads, constants: Mapping[tuple[type, str], Array]
+        self, state: State, drives: Drives, loads: Loads, constants: Mapping[tuple[type, str], Any]
     ) -> None:
         """Step in these arrays from now on, such as rows of those of many worlds, and with these constants.
 
