@@ -62,7 +62,10 @@ class UnknownFormat(InputError):
 
 def excerpt(value: object) -> str:
     """``value`` as text for an error message: on one line, truncated if long."""
-    return " ".join(reprlib.repr(value).split())
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except ValueError:  # a whole number of more digits than Python turns into text
+        return "a number of thousands of digits"
 
 
 def shortened(text: str, most: int = 200) -> str:

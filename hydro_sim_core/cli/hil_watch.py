@@ -150,7 +150,7 @@ def _look(simulation: Client, pace: Pace, until: float) -> None:
     while time.monotonic() < until:
         time.sleep(_BETWEEN_LOOKS)
         newest = simulation.newest().serial
-        simulation.check_life()
+        simulation.check_open()
         while serial < newest:
             state = simulation.wait(serial + 1)
             pace.see(state)

@@ -38,6 +38,7 @@ _HEAD = """\
 #define HYDRO_SIM_CHANNEL_LOCK {channel_lock} /* byte that the client of channel 0 keeps locked */
 #define HYDRO_SIM_NAME_WORDS {name_words}
 #define HYDRO_SIM_NUM_BINS {num_bins}
+#define HYDRO_SIM_NUM_DROPS {num_drops}
 #define HYDRO_SIM_SHORTEST {shortest!r}
 #define HYDRO_SIM_BIN_WIDTH {bin_width!r}
 """
@@ -55,6 +56,7 @@ def header_text() -> str:
             channel_lock=layout.CHANNEL_LOCK,
             name_words=layout.NAME_WORDS,
             num_bins=layout.NUM_BINS,
+            num_drops=layout.NUM_DROPS,
             shortest=layout.SHORTEST,
             bin_width=layout.BIN_WIDTH,
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.shared_memory.names import SOURCE
 
@@ -20,7 +22,7 @@ def check_steps(number: int) -> int:
     """
     count = whole_number(SOURCE, "steps", number, 1)
     if count > MOST_STEPS:
-        raise InputError(SOURCE, "steps", f"is {count}", f"give at most {MOST_STEPS} at a time")
+        raise InputError(SOURCE, "steps", f"is {excerpt(count)}", f"give at most {MOST_STEPS} at a time")
     return count
 
 
@@ -30,7 +32,7 @@ def check_number(element: str, value: Any, most: float, problem: str, mend: str)
     Raises:
         InputError: It is something else; says ``problem`` of it.
     """
-    if isinstance(value, bool | str) or not _is_between(value, most):
+    if isinstance(value, bool | str | bytes) or not _is_between(value, most):
         raise InputError(SOURCE, element, f"{excerpt(value)} {problem}", mend)
     return float(value)
 
@@ -57,6 +59,6 @@ def check_flag(element: str, value: Any) -> bool:
     Raises:
         InputError: It is something else, such as a text.
     """
-    if value not in (0, 1) or isinstance(value, str | float):
+    if not isinstance(value, bool | int | np.bool_) or value not in (0, 1):
         raise InputError(SOURCE, element, f"{excerpt(value)} is neither true nor false", "give True or False")
     return bool(value)

@@ -18,13 +18,13 @@ from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.shared_memory.checks import check_flag, check_number, check_steps
 from hydro_sim_core.shared_memory.connection import BrokenOff, Connection, SimulationEnded, TookTooLong
 from hydro_sim_core.shared_memory.controller import ChannelController
-from hydro_sim_core.shared_memory.layout import Control, Histogram, Overrun, Status
+from hydro_sim_core.shared_memory.layout import NUM_DROPS, Control, Histogram, Overrun, Status
 from hydro_sim_core.shared_memory.names import SOURCE
 from hydro_sim_core.shared_memory.state import State
 from hydro_sim_core.shared_memory.status import Array, read_histogram
 from hydro_sim_core.shared_memory.tables import JointRow, LinkRow, PairRow, SensorRow
 
-_LOW = 0xFFFFFFFF
+_LOW, _ROUND = 0xFFFFFFFF, 1 << 32
 #: Longest period and backlog that may be set, s; largest real-time factor.
 _LONGEST, _FASTEST = 1e9, 1e300
 
@@ -101,6 +101,9 @@ class Client(Connection):
 
     def histogram(self, which: Histogram) -> Array:
         """A copy of a histogram that the loop keeps, since its start: ``HistogramWords``, then the bins, as int64."""
+        if not isinstance(which, int) or which not in range(Histogram.END):
+            names = ", ".join(f"Histogram.{one.name}" for one in Histogram if one is not Histogram.END)
+            raise InputError(SOURCE, "histogram", f"{excerpt(which)} is none", f"give one of {names}")
         return read_histogram(self._memory, which)
 
     def states(self, limit: float = 10.0) -> Iterator[State]:
@@ -140,11 +143,13 @@ class Client(Connection):
     def pause(self) -> None:
         """Stand still after the present step; steps that were asked for and are not taken yet are dropped."""
         self.check_open()
+        self._memory.words[self._control + Control.PAUSED] = 1
+        self._memory.fence()
         self._drop_steps()
-        self.tell(Control.PAUSED, 1)
+        self.ring()
 
     def resume(self) -> None:
-        """Run on after a pause, or after a step that failed."""
+        """Run on after a pause, or after a step that failed and a reset; steps that are left are dropped."""
         self.tell(Control.PAUSED, 0)
 
     def step(self, number: int = 1, limit: float = 10.0) -> State:
@@ -154,30 +159,54 @@ class Client(Connection):
             The newest state.
 
         Raises:
-            InputError: ``number`` is not a whole number from 1 to 2^30.
-            BrokenOff: A step failed, or somebody has paused or reset the simulation meanwhile.
+            InputError: ``number`` is not a whole number from 1 to 2^30, the simulation is not paused, or too many steps
+                are asked for already.
+            BrokenOff: A step failed, or the steps that were left were dropped: somebody has paused or reset the
+                simulation or let it run on, or the steps of somebody else, asked for later, took too long.
             SimulationEnded: The simulation ended meanwhile.
-            TookTooLong: They were not taken in time. Those that are left are dropped.
+            TookTooLong: They were not taken in time. Those that are left are dropped, with all asked for before.
         """
         count = check_steps(number)
-        words, failures = self._memory.words, self._status + Status.FAILURES
-        before, dropped = words[failures], words[self._control + Control.STEPS_DROPPED]
-        asked = self._ask(Control.STEPS_ASKED, count)
+        self.check_open()
+        words = self._memory.words
+        if not words[self._control + Control.PAUSED]:
+            raise InputError(SOURCE, self.name, "is not paused", "pause it before it takes single steps")
+        before = words[self._control + Control.STEPS_ASKED]
+        if (before - words[self._status + Status.STEPS_TAKEN]) % _ROUND + count >= _ROUND // 2:
+            raise InputError(SOURCE, "steps", f"are {count} beside others", "ask when those are taken")
+        drops, failures = words[self._status + Status.DROPS], words[self._status + Status.FAILURES]
         try:
+            asked = self._ask(Control.STEPS_ASKED, count)
             self._wait_for_steps(asked, f"all of {count} steps", limit)
-        except TookTooLong:
-            self._drop_steps(asked)
+        except BaseException:  # a Ctrl-C too: nobody waits for them any more
+            self._drop_steps()
             self.ring()
             raise
+        if self._are_dropped(before, asked, drops):
+            self._tell_broken_off(count, words[self._status + Status.FAILURES] != failures)
+        return self.newest()
+
+    def _are_dropped(self, before: int, asked: int, drops: int) -> bool:
+        """Whether the loop has dropped any of the steps from one count to another since it had dropped so often."""
+        words, first = self._memory.words, self._status + Status.DROPPED
+        present = words[self._status + Status.DROPS]
+        for drop in range(drops, present):
+            at = first + 2 * (drop % NUM_DROPS)
+            from_begin, to_end = (words[at + 1] - before) % _ROUND, (asked - words[at]) % _ROUND
+            # They overlap if the drop ends after the first of them and begins before the last.
+            if 0 < from_begin < _ROUND // 2 and 0 < to_end < _ROUND // 2:
+                return True
+        return bool(present - drops > NUM_DROPS)  # more than are told: some may have been among the others
+
+    def _tell_broken_off(self, count: int, has_failed: bool) -> None:
         what = f"not all of {count} steps were taken"
-        if words[failures] != before:
+        if has_failed:
             problem = f"{what}: one failed ({self.status.failure})"
             raise BrokenOff(SOURCE, self.name, problem, "reset the simulation")
-        latest = words[self._control + Control.STEPS_DROPPED]
-        if latest != dropped and (latest - asked) & _LOW <= _LOW >> 1:
-            problem = f"{what}: it was paused or reset meanwhile"
-            raise BrokenOff(SOURCE, self.name, problem, "look at the newest state, and go on from there")
-        return self.newest()
+        problem = (
+            f"{what}: it was paused, reset or let run on meanwhile, or somebody else's steps took too long"
+        )
+        raise BrokenOff(SOURCE, self.name, problem, "look at the newest state, and go on from there")
 
     def reset(self, limit: float = 10.0) -> State:
         """Reset the simulation, and wait until it is done.
@@ -216,12 +245,12 @@ class Client(Connection):
             raise InputError(SOURCE, "real_time_factor", problem, "pause the simulation instead")
         self.tell(Control.PERIOD_NS, round(1e9 * self.time_step / factor) if factor else 0)
 
-    def set_overrun(self, policy: Overrun, max_backlog: float = 0.1) -> None:
+    def set_overrun(self, policy: Overrun, max_backlog: float | None = None) -> None:
         """Set what becomes of missed periods.
 
         Args:
             policy: Whether they are dropped or worked off.
-            max_backlog: Largest lateness that is worked off, s.
+            max_backlog: Largest lateness that is worked off, s; as it is by default.
 
         Raises:
             InputError: There is no such policy, or the backlog is negative or above 10^9 s.
@@ -231,9 +260,10 @@ class Client(Connection):
             raise InputError(
                 SOURCE, "policy", f"{excerpt(policy)} is none", "give Overrun.SKIP or Overrun.CATCH_UP"
             )
-        mend = f"give 0 to {_LONGEST:g} s"
-        backlog = check_number("max_backlog", max_backlog, _LONGEST, "s is no lateness", mend)
-        self._memory.words[self._control + Control.MAX_BACKLOG_NS] = round(1e9 * backlog)
+        if max_backlog is not None:
+            mend = f"give 0 to {_LONGEST:g} s"
+            backlog = check_number("max_backlog", max_backlog, _LONGEST, "s is no lateness", mend)
+            self._memory.words[self._control + Control.MAX_BACKLOG_NS] = round(1e9 * backlog)
         self.tell(Control.OVERRUN, policy)
 
     def _ask(self, counter: Control, amount: int) -> int:
@@ -244,9 +274,7 @@ class Client(Connection):
         self.ring()
         return asked
 
-    def _drop_steps(self, up_to: int | None = None) -> None:
-        """Have steps dropped that are left up to a value of ``Control.STEPS_ASKED``, by default the present one."""
+    def _drop_steps(self) -> None:
+        """Have those steps dropped that are asked for and not taken yet."""
         words, control = self._memory.words, self._control
-        words[control + Control.STEPS_DROPPED] = (
-            words[control + Control.STEPS_ASKED] if up_to is None else up_to
-        )
+        words[control + Control.STEPS_DROPPED] = words[control + Control.STEPS_ASKED]

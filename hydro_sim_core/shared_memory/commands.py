@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.shared_memory.checks import check_flag
 from hydro_sim_core.shared_memory.layout import Command, Mode
 from hydro_sim_core.shared_memory.names import SOURCE
 from hydro_sim_core.shared_memory.tables import JointRow
@@ -96,7 +97,9 @@ class Commands:
                 gains or the time-out are negative.
         """
         rows = self.rows(joints)
-        mode = int(Mode.FLOATS) if floats else 0
+        if np.unique(rows).size < rows.size:
+            raise InputError(SOURCE, "joints", "has one joint twice", "give each once")
+        mode = int(Mode.FLOATS) if check_flag("floats", floats) else 0
         values: dict[Command, npt.ArrayLike] = {Command.TIMEOUT: timeout}
         for (word, bit), value in zip(_GIVEN.items(), (position, velocity, effort), strict=True):
             if value is not None:
@@ -116,10 +119,17 @@ class Commands:
     def _spread(self, rows: npt.NDArray[Any], word: Command, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """A value for each row, of one for all or one each."""
         try:
-            return np.broadcast_to(np.asarray(value, dtype=np.float64), rows.shape)
+            given = np.asarray(value)
+            if given.dtype.kind not in "fiu":  # nor texts, and whole numbers beyond 64 bits
+                raise TypeError
+            return np.broadcast_to(given.astype(np.float64), rows.shape)
         except (TypeError, ValueError):
             problem = "is no number, and no list of one for each joint"
             raise InputError(SOURCE, word.name.lower(), problem, f"give one number, or {rows.size}") from None
+
+    def leave_all(self) -> None:
+        """Leave all joints to others."""
+        self.reals[:] = 0.0
 
     def leave(self, joints: Joints) -> None:
         """Leave joints to others.

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from hydro_sim_core.errors import InputError, whole_number
-from hydro_sim_core.shared_memory.checks import check_limit
+from hydro_sim_core.shared_memory.checks import check_limit, check_number
 from hydro_sim_core.shared_memory.layout import (
     OWNER_LOCK,
     Channel,
@@ -57,16 +57,15 @@ class Connection:
     Attributes:
         name: Name of the simulation.
         tables: All that is constant in it.
-        spin: Wall-clock time for which waiting looks again and again before it sleeps, s. Answers come sooner and a
-            processor is busy meanwhile: for lock-step where processors are free.
-
     Raises:
         InputError: It does not run, belongs to another user, or has a layout of another version.
     """
 
+    _descriptor = -1
+
     def __init__(self, name: str, wait: float = 0.0) -> None:
         self.name = name
-        self.spin = 0.0
+        self._spin = 0.0
         self._descriptor, self._memory = open_segment(name, wait)
         self.tables = Tables.read(self._memory)
         self._rows = Rows(self._memory, self.tables)
@@ -83,13 +82,30 @@ class Connection:
             self._descriptor = -1
 
     def check_open(self) -> None:
-        """See that nobody uses what he has let go.
+        """See that nobody uses what he has let go, or what is there no more.
 
         Raises:
             InputError: It is closed.
+            SimulationEnded: The simulation is there no more.
         """
         if self._descriptor < 0:
             raise InputError(SOURCE, self.name, "is closed", "connect to it anew")
+        self._check_life(math.inf, "")
+
+    @property
+    def spin(self) -> float:
+        """Wall-clock time for which waiting looks again and again before it sleeps, s.
+
+        Answers come sooner and a processor is busy meanwhile: for lock-step where processors are free.
+        """
+        return self._spin
+
+    @spin.setter
+    def spin(self, seconds: float) -> None:
+        self._spin = check_number("spin", seconds, math.inf, "is no time to wait", "give 0 s or more")
+
+    def __del__(self) -> None:
+        self.close()
 
     @property
     def status(self) -> LoopStatus:
@@ -107,10 +123,12 @@ class Connection:
             TookTooLong: There was none in time.
         """
         self._wait_for_head(1, limit)
+        deadline = time.monotonic() + limit
         while True:
             state = self._copy(self._memory.words[self._head] - 1)
             if state is not None:
                 return state
+            self._check_life(deadline, "the newest state")
 
     def wait(self, serial: int, limit: float = 10.0, *, heeds_failures: bool = False) -> State:
         """Wait for a state; the newest one if the ring has gone round since.
@@ -190,8 +208,8 @@ class Connection:
             self._memory.fence()
             return
         now = time.monotonic()
-        deadline, spun = now + limit, now + self.spin
-        while not is_there(words[word]) and time.monotonic() < spun:
+        deadline, spun = now + limit, now + min(self._spin, limit)
+        while not is_there(words[word]) and time.monotonic() < spun and not self._is_silent():
             pass
         waiters = self._control + Control.WAITERS
         while not is_there(seen := words[word]):
@@ -209,14 +227,6 @@ class Connection:
         """Longest sleep (s) on a count; loops before layout 1.1 wake nobody for steps taken."""
         is_old = self._memory.words[Header.VERSION] & _LOW < 1 and word != self._head
         return _BETWEEN_LOOKS if is_old else _LOOKS_UP
-
-    def check_life(self) -> None:
-        """See whether the simulation is still there; waiting does so by itself.
-
-        Raises:
-            SimulationEnded: It is not.
-        """
-        self._check_life(math.inf, "")
 
     def _check_life(self, deadline: float, what: str) -> None:
         """Whether it makes sense to wait on.
@@ -246,16 +256,22 @@ class Connection:
 
     def _reason(self) -> str:
         """Why nothing comes, and what to do."""
-        status = self.status
-        silent = 1e-9 * (time.monotonic_ns() - self._memory.words[self._status + Status.HEARTBEAT_NS])
+        status, beat = self.status, self._memory.words[self._status + Status.HEARTBEAT_NS]
+        silent = 1e-9 * (time.monotonic_ns() - beat)
+        if status.life == Life.STOPPED:
+            return "its run is stopped, as that of a node that is not active: start or activate it"
+        if not beat:
+            return "its loop has not begun to run: wait for longer"
         if silent > _SILENT:
             owner = self._memory.words[Header.OWNER_PID]
             return f"the loop has given no sign of life for {silent:.1f} s: see whether process {owner} is stopped"
         match status.life:
+            case Life.PAUSED if self._takes_steps():
+                return "single steps are being taken: wait for longer, or ask for fewer at a time"
             case Life.PAUSED:
                 return "the simulation is paused: let it run on, or ask it for steps"
             case Life.PARKED:
-                return f"a step failed ({status.failure}): reset the simulation"
+                return f"a step failed ({status.failure}): reset the simulation, and let it run on"
             case Life.WAITING if status.waits_for >= 0:
                 words = self._memory.words
                 at = words[Header.AT_CHANNELS] + status.waits_for * words[Header.CHANNEL_WORDS]
@@ -265,6 +281,13 @@ class Connection:
                 return "the simulation is in lock-step: start its controller"
             case _:
                 return f"the simulation is {status.life.name.lower()}: wait for longer"
+
+    def _takes_steps(self) -> bool:
+        """Whether steps of a pause are asked for that are not taken yet."""
+        words = self._memory.words
+        return bool(
+            (words[self._control + Control.STEPS_ASKED] - words[self._status + Status.STEPS_TAKEN]) & _LOW
+        )
 
     def _copy(self, serial: int) -> State | None:
         """The state with this number; None if it has been overwritten."""

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 
 from hydro_sim_core.errors import InputError, whole_number
-from hydro_sim_core.shared_memory.checks import check_steps
+from hydro_sim_core.shared_memory.checks import check_limit, check_steps
 from hydro_sim_core.shared_memory.commands import Commands
 from hydro_sim_core.shared_memory.connection import Connection
 from hydro_sim_core.shared_memory.layout import (
@@ -26,14 +26,16 @@ from hydro_sim_core.shared_memory.state import Array, State
 _NAME_WORDS = 4
 #: The owner has the lock of a channel for a moment, when its client has died.
 _TRIES, _BETWEEN_TRIES = 5, 0.01
+#: How long the loop has to see that a controller enters or leaves lock-step, s.
+_HANDSHAKE = 10.0
 
 
 class ChannelController:
     """A channel for commands; made by ``Client.controller``.
 
-    Closing it gives its joints up, as if their commands had timed out, and leaves lock-step. A ``with`` block that ends
-    with an error leaves as one that was killed: a simulation in lock-step with it is paused, rather than running off
-    without its controller.
+    Closing it gives its joints up from the next step on, as if their commands had timed out, and leaves lock-step. A
+    ``with`` block that ends with an error leaves as one that was killed: a simulation in lock-step with it is paused,
+    rather than running off without its controller.
 
     Attributes:
         channel: Number of the channel.
@@ -64,6 +66,8 @@ class ChannelController:
             self._begin(lock_step)
             self.state = client.newest()
         except BaseException:
+            words[self._at + Channel.LOCK_STEP] = 0  # it has not begun, and is not to be waited for
+            memory.fence()
             self._lock.release()
             raise
 
@@ -83,6 +87,9 @@ class ChannelController:
         """Leave lock-step and give the channel back; more than once does nothing."""
         if not self._lock.is_held:
             return  # the channel may be somebody else's by now
+        self.commands.leave_all()
+        self._publish()  # acts in the next step, as it would take a while until somebody finds the channel free
+        self._memory.fence()
         self._memory.words[self._at + Channel.LOCK_STEP] = 0
         self._memory.fence()
         self._lock.release()
@@ -104,7 +111,7 @@ class ChannelController:
         self._memory.fence()
         self._memory.words[self._at + Channel.LOCK_STEP] = int(wanted)
         self._client.ring()
-        self._client.wait_for_word(self._at + Channel.IN_LOCK_STEP, int(wanted), "lock-step")
+        self._client.wait_for_word(self._at + Channel.IN_LOCK_STEP, int(wanted), "lock-step", _HANDSHAKE)
 
     def send(self) -> int:
         """Publish the commands as they are now; they act in the next step that begins.
@@ -113,11 +120,17 @@ class ChannelController:
             Number of the set; ``State.commands[channel]`` tells which one was in force.
 
         Raises:
-            InputError: The controller is closed.
+            InputError: The controller or its client is closed.
+            SimulationEnded: The simulation is there no more.
         """
         if not self._lock.is_held:
             raise InputError(SOURCE, "controller", "has given its channel back", "take a channel anew")
+        self._client.check_open()
+        return self._publish()
+
+    def _publish(self) -> int:
         words = self._memory.words
+        self._memory.fence()
         sequence = words[self._at + Channel.SEQUENCE]
         at, table = self._banks[sequence % len(self._banks)]
         self.commands.integers[:, Command.STAMP_NS] = time.monotonic_ns()
@@ -130,31 +143,34 @@ class ChannelController:
     def step(self, number: int = 1, limit: float = 10.0) -> State:
         """Publish the commands, permit steps, and wait for the state that they lead to.
 
-        The commands act in the first of these steps, always.
+        The commands act in these steps, always: where others have had steps taken meanwhile, as in a pause, another
+        one is permitted until they do.
 
         Args:
             number: Steps to permit, 1 to 2^30.
-            limit: How long to wait, s of the wall clock. A permit outlives it: the steps are taken when they can
-                be, and the next call waits for them again, with its own commands if none of them has begun.
+            limit: How long to wait, s of the wall clock. A permit outlives it: the steps are taken when they can be.
 
         Returns:
-            The newest state, from now on ``state``. It is no step further if something was changed from outside
-            meanwhile, by a reset, say.
+            The newest state, from now on ``state``.
 
         Raises:
             InputError: There is no such number of steps, or the controller is closed.
             SimulationEnded: The simulation ended, was killed or runs another scene.
             TookTooLong: A step failed, or the steps were not taken in time; says why.
         """
-        count = check_steps(number)
-        self.send()
-        target = self.state.serial + count
-        self._memory.fence()
-        self._memory.words[self._at + Channel.PERMITTED] = target + 1
-        self._client.ring()
-        self._client.wait(target, limit, heeds_failures=True)
-        self.state = self._client.newest()
-        return self.state
+        count, deadline = check_steps(number), time.monotonic() + check_limit(limit)
+        sent = self.send()
+        # Permits are never taken back: those that a call before has left count.
+        target = max(self.state.serial + count, self._memory.words[self._at + Channel.PERMITTED] - 1)
+        while True:
+            self._memory.fence()
+            self._memory.words[self._at + Channel.PERMITTED] = target + 1
+            self._client.ring()
+            self._client.wait(target, max(0.0, deadline - time.monotonic()), heeds_failures=True)
+            self.state = self._client.newest()
+            if self.state.commands[self.channel] >= sent:
+                return self.state
+            sent, target = self._publish(), self.state.serial + 1  # anew: a reset forgets what was in force
 
     def _bank(self, number: int) -> tuple[int, Array]:
         """First word of a bank, and its commands as a table of whole numbers."""

@@ -24,6 +24,8 @@ LINE = 8
 NAME_WORDS = 16
 #: Channels for controllers, banks of each, and slots of the ring.
 NUM_CHANNELS, NUM_BANKS, NUM_SLOTS = 4, 4, 2048
+#: Drops of steps that are told.
+NUM_DROPS = 8
 #: Most contact wrenches told in a state; ``Slot.PATCHES`` tells how many there are.
 MOST_WRENCHES = 64
 #: Bins of a histogram: bin 0 for up to ``SHORTEST`` (s), bin i for up to ``SHORTEST (1 + BIN_WIDTH)^i``; the last one
@@ -98,9 +100,7 @@ class Control(IntEnum):
         1  #: number of those who wait on ``HEAD`` or ``STEPS_TAKEN``; add one before, subtract one after
     )
     PAUSED = 2  #: 1 to stand still after the present step
-    STEPS_ASKED = (
-        3  #: steps to take while paused, all since the start: add n; the loop follows by ``STEPS_TAKEN``
-    )
+    STEPS_ASKED = 3  #: steps to take while paused, all since the start: add n; ``STEPS_TAKEN`` follows
     LOCK_STEP = 4  #: 1 to wait for a permit before every step, even where no channel is in lock-step
     PERIOD_NS = 5  #: wall-clock time from one step to the next; 0 for as fast as possible
     OVERRUN = 6  #: ``Overrun``
@@ -146,8 +146,10 @@ class Status(IntEnum):
     SCHEDULING = 18  #: ``Scheduling``: what the loop has obtained
     PRIORITY = 19  #: of SCHED_FIFO, 0 without
     CPU = 20  #: that it is pinned to, -1 if to none or several
+    DROPS = 21  #: since 1.2: how often steps of a pause were dropped, written after ``DROPPED`` (release)
     FAILURE_TEXT = 24  #: 32 words UTF-8, written before ``FAILURES`` is counted up
-    END = 56
+    DROPPED = 56  #: ``STEPS_TAKEN`` before and after drop i, in words 2 (i mod ``NUM_DROPS``) and the next
+    END = 72
 
 
 class Life(IntEnum):

@@ -68,7 +68,7 @@ class Memory:
     def set_text(self, word: int, num_words: int, text: str) -> None:
         """Write a text, cut to what fits with a zero byte behind it."""
         length = 8 * num_words
-        content = text.encode()[: length - 1].decode("utf-8", "ignore").encode()
+        content = text.encode("utf-8", "replace")[: length - 1].decode("utf-8", "ignore").encode()
         self.integer_array[word : word + num_words] = np.frombuffer(content.ljust(length, b"\0"), np.int64)
 
     def fence(self) -> None:

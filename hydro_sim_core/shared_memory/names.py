@@ -19,7 +19,7 @@ def path_of(name: str) -> str:
     Raises:
         InputError: The name is none that a file could have.
     """
-    if not isinstance(name, str) or not name.strip("/") or "\0" in name or len(name.encode()) > _LONGEST:
+    if not isinstance(name, str) or not name.strip("/") or not _may_be_file(name):
         raise InputError(
             SOURCE,
             "name",
@@ -27,6 +27,13 @@ def path_of(name: str) -> str:
             "give that of its node, such as hydro_sim",
         )
     return segment_path(name)
+
+
+def _may_be_file(name: str) -> bool:
+    try:
+        return "\0" not in name and len(name.encode()) <= _LONGEST
+    except UnicodeEncodeError:  # half a surrogate pair
+        return False
 
 
 def running_simulations() -> list[str]:

@@ -24,6 +24,7 @@ from hydro_sim_core.shared_memory.layout import (
     HistogramWords,
     Joint,
     JointState,
+    Life,
     Link,
     LinkState,
     Pair,
@@ -86,6 +87,9 @@ def _open(name: str) -> tuple[int, Memory]:
         _check_owner(path, os.fstat(descriptor))
         memory = Memory(descriptor, os.fstat(descriptor).st_size // WORD * WORD)
         _check_version(path, memory)
+        _check_sections(path, memory)
+        if memory.words[memory.words[Header.AT_STATUS] + Status.LIFE] == Life.RETIRED:
+            raise NoSimulation(SOURCE, name, "its simulation has just ended", "start it again")
         if not is_locked(descriptor, OWNER_LOCK):
             raise NoSimulation(
                 SOURCE,
@@ -93,7 +97,6 @@ def _open(name: str) -> tuple[int, Memory]:
                 f"its simulation (process {memory.words[Header.OWNER_PID]}) has been killed",
                 "start it again",
             )
-        _check_sections(path, memory)
     except BaseException:
         os.close(descriptor)
         raise

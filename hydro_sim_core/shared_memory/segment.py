@@ -129,10 +129,12 @@ class Segment:
         status, control = words[Header.AT_STATUS], words[Header.AT_CONTROL]
         words[status + Status.LIFE] = Life.RETIRED
         self.memory.fence()
-        self.memory.wake(status + Status.HEAD)
-        self.memory.wake(control + Control.BELL)
+        # First: whoever is woken may open the name anew at once.
         if _is_named(self._descriptor, self.path):
             os.unlink(self.path)
+        self.memory.wake(status + Status.HEAD)
+        self.memory.wake(status + Status.STEPS_TAKEN)
+        self.memory.wake(control + Control.BELL)
         self._close()
 
     def _close(self) -> None:
@@ -166,10 +168,10 @@ def _allocate(path: str, size: int) -> int:
 
 def _give_name(descriptor: int, path: str, replaced: int) -> None:
     """Give a whole segment its name: in place of the owner's last one, or of one whose owner has died."""
+    hidden = Path(os.path.dirname(path), f".{os.path.basename(path)}")
     if replaced >= 0 and _is_named(replaced, path):
-        hidden = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{os.getpid()}"
-        Path(hidden).unlink(missing_ok=True)
-        _link(descriptor, hidden)
+        hidden.unlink(missing_ok=True)
+        _link(descriptor, str(hidden))
         os.replace(hidden, path)
         return
     while True:
@@ -178,6 +180,7 @@ def _give_name(descriptor: int, path: str, replaced: int) -> None:
         except FileExistsError:
             _remove_stale(path)
         else:
+            hidden.unlink(missing_ok=True)  # of an owner that was killed while it replaced its segment
             return
 
 

@@ -8,13 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.shared_memory.client import BrokenOff, TookTooLong, connect
+from hydro_sim_core.shared_memory import controller as controllers
+from hydro_sim_core.shared_memory.client import TookTooLong, connect
 from hydro_sim_core.shared_memory.layout import (
     Channel,
     Header,
@@ -24,7 +24,6 @@ from hydro_sim_core.shared_memory.layout import (
     Life,
     Overrun,
     Slot,
-    Status,
 )
 from hydro_sim_core.shared_memory.segment import Segment
 from support.shared_memory.processes import environment
@@ -123,50 +122,74 @@ def test_a_command_ends_after_its_time_out_in_simulated_time(client) -> None:
     assert efforts == [1.0] * 10 + [0.0] * 5
 
 
-@pytest.mark.parametrize("number", [2**30 + 1, 3_000_000_000])
-def test_more_steps_than_can_be_counted_are_refused(client, number: int) -> None:
-    """Counts are compared by 32 bits: so many were taken for none, and all that were asked for later as well."""
-    client.pause()
-    with pytest.raises(InputError, match=f"steps: is {number}; give at most 1073741824 at a time"):
-        client.step(number)
-    before = client.newest().serial
-    assert client.step(5).serial == before + 5
-    client.resume()
-
-
-@pytest.mark.parametrize("how", ["limit", "pause", "reset"])
-def test_steps_that_are_wanted_no_more_are_dropped(client, running, how: str) -> None:
-    """After their limit, and by a pause or a reset of somebody else, who tells those that wait for them."""
-    client.pause()
-    client.step()
-    if how == "limit":
-        with pytest.raises(TookTooLong, match="all of 1000000000 steps did not come"):
-            client.step(10**9, limit=0.05)
-    else:
-        told: list[BaseException] = []
-        thread = threading.Thread(
-            target=lambda: told.append(_error_of(lambda: client.step(10**9, limit=60.0)))
-        )
-        before = client.newest().serial
+def test_what_is_closed_acts_no_more_from_the_next_step_on(client) -> None:
+    with client.controller("one", lock_step=True) as one:
+        two = client.controller("two", lock_step=True)
+        two.commands.give("shoulder", effort=0.5)
+        thread = threading.Thread(target=one.step)
         thread.start()
-        client.wait(before + 5)
-        with running.connect() as other:
-            getattr(other, how)()
+        assert two.step().efforts[0] == 0.5
         thread.join()
-        assert isinstance(told[0], BrokenOff)
-        assert "not all of 1000000000 steps were taken: it was paused or reset meanwhile" in str(told[0])
-    state = client.step(3)  # asked for at once, and not dropped
-    assert client.newest().serial == state.serial
-    time.sleep(0.05)
-    assert client.newest().serial == state.serial
+        two.close()
+        state = one.step()
+        assert state.efforts[0] != 0.5
+        assert not state.joint_status[0] & JointStatus.COMMANDED
 
 
-def _error_of(call: Callable[[], object]) -> BaseException:
-    try:
-        call()
-    except InputError as error:
-        return error
-    raise AssertionError("nothing was raised")
+def test_commands_act_in_the_state_that_step_returns_whatever_was_between(client) -> None:
+    """Steps of a pause, a reset, a permit that outlived its limit."""
+    with client.controller("arm", lock_step=True) as arm:
+        for i, between in enumerate((lambda: client.step(20), client.reset, lambda: None)):
+            arm.step()
+            client.pause()
+            between()
+            if i == 2:
+                with pytest.raises(TookTooLong):
+                    arm.step(50, limit=0.02)
+            client.resume()
+            arm.commands.give("elbow", effort=0.1 * (i + 1))
+            state = arm.step()
+            assert state.commands[arm.channel] == sent_sequence(client, arm)
+            assert state.efforts[1] == pytest.approx(0.1 * (i + 1), rel=1e-12)
+
+
+def test_a_reset_forgets_commands_and_says_so(client) -> None:
+    with client.controller("arm") as arm:
+        arm.commands.give("shoulder", effort=0.5)
+        arm.send()
+        client.poll(lambda: client.newest().efforts[0] == 0.5, "the command", 10.0)
+        state = client.reset()
+        state = client.wait(state.serial + 3)
+        assert not state.joint_status[0] & JointStatus.COMMANDED
+        assert state.commands[arm.channel] == 0
+        assert state.efforts[0] != 0.5
+
+
+def test_a_slow_pace_may_be_taken_back(client) -> None:
+    client.set_pace(1e-6)
+    time.sleep(0.05)  # the loop has a deadline of that pace
+    client.set_pace(1.0)
+    assert client.wait(client.newest().serial + 5, limit=5.0).stepped
+
+
+def test_spinning_ends_with_its_limit(client) -> None:
+    client.pause()
+    client.spin = 30.0
+    began = time.monotonic()
+    with pytest.raises(TookTooLong):
+        client.wait(10**9, limit=0.1)
+    assert time.monotonic() - began < 20.0
+
+
+def test_a_controller_that_does_not_get_in_is_not_waited_for(monkeypatch) -> None:
+    monkeypatch.setattr(controllers, "_HANDSHAKE", 0.1)
+    segment = Segment.make(f"test_handshake_{os.getpid()}", tables(), slots=4)
+    StandIn(segment, 0.0)
+    with connect(segment.name) as client:
+        with pytest.raises(TookTooLong, match="lock-step did not come"):
+            client.controller(lock_step=True)
+        assert not segment.memory.words[segment.memory.words[Header.AT_CHANNELS] + Channel.LOCK_STEP]
+    segment.retire()
 
 
 def test_several_steps_by_one_permit(client) -> None:
@@ -231,38 +254,6 @@ def test_pause_step_reset_and_pace(client) -> None:
     client.set_overrun(Overrun.CATCH_UP, 0.2)
     client.resume()
     assert client.wait(state.serial + 20).stepped
-
-
-def test_who_waits_for_steps_of_a_pause_is_woken(client, monkeypatch) -> None:
-    """One long sleep each at most: the loop wakes for what it has taken."""
-    sleeps: list[float] = []
-    wait = client._memory.wait
-
-    def sleep(word: int, seen: int, limit: float) -> None:
-        sleeps.append(limit)
-        wait(word, seen, limit)
-
-    client.pause()
-    client.step()
-    monkeypatch.setattr(client._memory, "wait", sleep)
-    serial = client.newest().serial
-    began = time.monotonic()
-    for i in range(20):
-        assert client.step().serial == serial + i + 1
-    assert len(sleeps) <= 20 + 10 * (time.monotonic() - began)
-
-
-def test_a_loop_that_does_not_wake_for_steps_is_looked_at_often() -> None:
-    """Of layout 1.0."""
-    segment = Segment.make(f"test_old_{os.getpid()}", tables(), slots=4)
-    segment.memory.words[Header.VERSION] = 1 << 32
-    StandIn(segment, 0.0)
-    with connect(segment.name) as client:
-        assert client._looks_up(client._status + Status.STEPS_TAKEN) < 0.01
-        assert client._looks_up(client._head) > 0.05
-        segment.memory.words[Header.VERSION] += 1
-        assert client._looks_up(client._status + Status.STEPS_TAKEN) > 0.05
-    segment.retire()
 
 
 @of_stand_in

@@ -170,6 +170,9 @@ def test_a_loop_that_is_killed_is_told_at_once_and_may_be_started_again(start) -
         controller.step(limit=3600.0)
     with pytest.raises(SimulationEnded, match=killed):
         client.wait(10**9, limit=3600.0)
+    for call in (client.newest, client.pause, client.step, controller.send, lambda: client.set_pace(1.0)):
+        with pytest.raises(SimulationEnded, match=killed):
+            call()
     with pytest.raises(InputError, match="has been killed; start it again"):
         connect(running.name)
     start(name=running.name)

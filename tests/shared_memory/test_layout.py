@@ -75,7 +75,7 @@ def test_version_1_stays() -> None:
     assert told[layout.Command] == list(range(9))
     assert told[layout.Slot] == [*range(18), 24]
     assert told[layout.JointState] == list(range(5))
-    assert header_words(_SIZES)[Header.AT_RING] == 13792
+    assert header_words(_SIZES)[Header.AT_RING] == 13808
     assert header_words(_SIZES)[Header.SLOT_WORDS] == 712
 
 

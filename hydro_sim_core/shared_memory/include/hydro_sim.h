@@ -9,7 +9,9 @@
  *     }
  *
  * Functions return 0, or one of hydro_sim_result, which hydro_sim_explain tells in a line. None of them blocks without a
- * limit, and none but hydro_sim_open, hydro_sim_take and hydro_sim_leave allocates. docs/shared_memory.md shows more.
+ * limit, and none but hydro_sim_open, hydro_sim_take and hydro_sim_leave allocates. Functions that read a state check no
+ * rows. Whoever forks after hydro_sim_take lets the child call exec or hydro_sim_leave: a channel is taken as long as a
+ * process has it. docs/shared_memory.md shows more.
  */
 #ifndef HYDRO_SIM_H
 #define HYDRO_SIM_H
@@ -57,7 +59,9 @@ typedef enum {
     HYDRO_SIM_OUT_OF_RANGE = -10,
     HYDRO_SIM_NOT_FINITE = -11,
     HYDRO_SIM_NO_INTERFACE = -12,
-    HYDRO_SIM_BROKEN_OFF = -13
+    HYDRO_SIM_BROKEN_OFF = -13,
+    HYDRO_SIM_CLOSED = -14,
+    HYDRO_SIM_NOT_PAUSED = -15
 } hydro_sim_result;
 
 /* A simulation that is open. */
@@ -121,6 +125,39 @@ static inline void hydro_sim_close(hydro_sim *sim) {
     sim->descriptor = -1;
 }
 
+/* Whether rows of a section, which begin at a word and have so many, lie within so many words. */
+static inline int hydro_sim_is_within(int64_t begin, int64_t count, int64_t length, int64_t least, int64_t room) {
+    return begin >= 0 && count >= 0 && length >= least && begin <= room && (!length || count <= (room - begin) / length);
+}
+
+/* Whether what the header says lies within the file. */
+static inline int hydro_sim_is_whole(const hydro_sim *sim) {
+    const int64_t *h = sim->words, size = (int64_t)(sim->size / sizeof(int64_t));
+    return h[HYDRO_SIM_HEADER_NUM_SLOTS] >= 1 && h[HYDRO_SIM_HEADER_NUM_BANKS] >= 3 &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_AT_CONTROL], 1, HYDRO_SIM_CONTROL_END, 1, size) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_AT_STATUS], 1, HYDRO_SIM_STATUS_DROPPED, 1, size) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_AT_JOINTS], h[HYDRO_SIM_HEADER_NUM_JOINTS],
+                               h[HYDRO_SIM_HEADER_JOINT_WORDS], HYDRO_SIM_JOINT_END, size) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_AT_SENSORS], h[HYDRO_SIM_HEADER_NUM_SENSORS],
+                               h[HYDRO_SIM_HEADER_SENSOR_WORDS], HYDRO_SIM_SENSOR_END, size) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_AT_CHANNELS], h[HYDRO_SIM_HEADER_NUM_CHANNELS],
+                               h[HYDRO_SIM_HEADER_CHANNEL_WORDS], HYDRO_SIM_CHANNEL_END, size) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_CHANNEL_BANKS], h[HYDRO_SIM_HEADER_NUM_BANKS],
+                               h[HYDRO_SIM_HEADER_BANK_WORDS], HYDRO_SIM_BANK_END, h[HYDRO_SIM_HEADER_CHANNEL_WORDS]) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_BANK_COMMANDS], h[HYDRO_SIM_HEADER_NUM_JOINTS],
+                               h[HYDRO_SIM_HEADER_COMMAND_WORDS], HYDRO_SIM_COMMAND_END,
+                               h[HYDRO_SIM_HEADER_BANK_WORDS]) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_AT_RING], h[HYDRO_SIM_HEADER_NUM_SLOTS], h[HYDRO_SIM_HEADER_SLOT_WORDS],
+                               HYDRO_SIM_SLOT_END, size) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_SLOT_COMMANDS], h[HYDRO_SIM_HEADER_NUM_CHANNELS], 1, 1,
+                               h[HYDRO_SIM_HEADER_SLOT_WORDS]) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_SLOT_JOINTS], h[HYDRO_SIM_HEADER_NUM_JOINTS],
+                               h[HYDRO_SIM_HEADER_JOINT_STATE_WORDS], HYDRO_SIM_JOINT_STATE_END,
+                               h[HYDRO_SIM_HEADER_SLOT_WORDS]) &&
+           hydro_sim_is_within(h[HYDRO_SIM_HEADER_SLOT_SENSORS], h[HYDRO_SIM_HEADER_NUM_SENSOR_VALUES], 1, 1,
+                               h[HYDRO_SIM_HEADER_SLOT_WORDS]);
+}
+
 static inline int hydro_sim_check(hydro_sim *sim) {
     const int64_t *words = sim->words;
     if (words[HYDRO_SIM_HEADER_MAGIC] != HYDRO_SIM_MAGIC || hydro_sim_load(words + HYDRO_SIM_HEADER_READY) != 1)
@@ -128,8 +165,11 @@ static inline int hydro_sim_check(hydro_sim *sim) {
     sim->version = words[HYDRO_SIM_HEADER_VERSION];
     sim->owner = words[HYDRO_SIM_HEADER_OWNER_PID];
     if (sim->version >> 32 != HYDRO_SIM_MAJOR) return HYDRO_SIM_OTHER_VERSION;
-    if (!hydro_sim_locked(sim->descriptor, HYDRO_SIM_OWNER_LOCK)) return HYDRO_SIM_NOT_RUNNING;
-    return words[HYDRO_SIM_HEADER_SIZE] == (int64_t)sim->size ? HYDRO_SIM_OK : HYDRO_SIM_NO_SEGMENT;
+    if (words[HYDRO_SIM_HEADER_SIZE] != (int64_t)sim->size || !hydro_sim_is_whole(sim)) return HYDRO_SIM_NO_SEGMENT;
+    if (hydro_sim_load(words + words[HYDRO_SIM_HEADER_AT_STATUS] + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_RETIRED ||
+        !hydro_sim_locked(sim->descriptor, HYDRO_SIM_OWNER_LOCK))
+        return HYDRO_SIM_NOT_RUNNING;
+    return HYDRO_SIM_OK;
 }
 
 /* The file of a simulation; a namespace's slashes become dots. */
@@ -143,6 +183,7 @@ static inline void hydro_sim_path(const hydro_sim *sim, char *path, size_t size)
 /* Open the simulation with this name: that of its node, with its namespace. */
 static inline int hydro_sim_open(hydro_sim *sim, const char *name) {
     char path[256];
+    size_t length;
     struct stat found;
     void *mapped;
     int result;
@@ -150,6 +191,7 @@ static inline int hydro_sim_open(hydro_sim *sim, const char *name) {
     sim->descriptor = -1;
     while (*name == '/') ++name;
     if (snprintf(sim->name, sizeof sim->name, "%s", name) >= (int)sizeof sim->name) return HYDRO_SIM_NOT_RUNNING;
+    for (length = strlen(sim->name); length && sim->name[length - 1] == '/';) sim->name[--length] = '\0';
     hydro_sim_path(sim, path, sizeof path);
     sim->descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (sim->descriptor < 0)
@@ -227,9 +269,10 @@ static inline void hydro_sim_control(hydro_sim *sim, int word, int64_t value) {
 
 /* Stand still after the present step; steps that were asked for and are not taken yet are dropped. */
 static inline void hydro_sim_pause(hydro_sim *sim) {
+    hydro_sim_store(sim->control + HYDRO_SIM_CONTROL_PAUSED, 1);
     hydro_sim_store(sim->control + HYDRO_SIM_CONTROL_STEPS_DROPPED,
                     hydro_sim_load(sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED));
-    hydro_sim_control(sim, HYDRO_SIM_CONTROL_PAUSED, 1);
+    hydro_sim_ring(sim);
 }
 
 /* Run on after a pause, or after a step that failed. */
@@ -269,12 +312,13 @@ static inline int hydro_sim_alive(const hydro_sim *sim) {
     return hydro_sim_locked(sim->descriptor, HYDRO_SIM_OWNER_LOCK);
 }
 
-/* Sleep until a word that the loop wakes for is no longer seen, for at most 100 ms. */
-static inline void hydro_sim_sleep(hydro_sim *sim, int64_t *word, int64_t seen) {
+/* Sleep until a word that the loop wakes for is no longer seen, for at most 100 ms, and at most so many s. */
+static inline void hydro_sim_sleep(hydro_sim *sim, int64_t *word, int64_t seen, double most) {
     int64_t *waiters = sim->control + HYDRO_SIM_CONTROL_WAITERS;
     /* Loops before layout 1.1 wake nobody for steps taken. */
     const int is_old = (uint32_t)sim->words[HYDRO_SIM_HEADER_VERSION] < 1 && word != sim->status + HYDRO_SIM_STATUS_HEAD;
-    const struct timespec limit = {0, is_old ? 2000000 : 100000000};
+    const double longest = is_old ? 0.002 : 0.1;
+    const struct timespec limit = {0, (long)(1e9 * (most < longest ? most : longest))};
     __atomic_fetch_add(waiters, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(word, __ATOMIC_SEQ_CST) == seen)
         syscall(SYS_futex, (void *)word, FUTEX_WAIT, (uint32_t)seen, &limit, (void *)0, 0);
@@ -286,64 +330,84 @@ static inline int hydro_sim_has_come(const hydro_sim *sim, const int64_t *word, 
     return word == sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN ? (uint32_t)(seen - count) <= INT32_MAX : seen >= count;
 }
 
-/* Wait until it has; limit in s of the wall clock. */
-static inline int hydro_sim_await_word(hydro_sim *sim, int64_t *word, int64_t count, double limit) {
+/* Wait until it has; limit in s of the wall clock. A step that fails ends the wait at once for those who heed it. */
+static inline int hydro_sim_await_word(hydro_sim *sim, int64_t *word, int64_t count, double limit, int heeds_failures) {
     const int64_t begin = hydro_sim_now();
     int64_t seen;
     while (!hydro_sim_has_come(sim, word, seen = hydro_sim_load(word), count)) {
         const double waited = 1e-9 * (double)(hydro_sim_now() - begin);
-        if (waited < sim->spin) continue;
+        const int is_late = !(waited < limit);
         if (!hydro_sim_alive(sim)) return HYDRO_SIM_ENDED;
-        if (waited >= limit)
-            return hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_PARKED ? HYDRO_SIM_FAILED
-                                                                                              : HYDRO_SIM_TOO_LATE;
-        hydro_sim_sleep(sim, word, seen);
+        if ((is_late || heeds_failures) && hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_PARKED)
+            return HYDRO_SIM_FAILED;
+        if (is_late) return HYDRO_SIM_TOO_LATE;
+        if (waited >= sim->spin) hydro_sim_sleep(sim, word, seen, limit - waited);
     }
     return HYDRO_SIM_OK;
 }
 
 /* Wait until so many states have been published. */
 static inline int hydro_sim_await(hydro_sim *sim, int64_t count, double limit) {
-    return hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_HEAD, count, limit);
+    return hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_HEAD, count, limit, 0);
 }
 
 /* Whether so many steps may be asked for at a time: counts are compared by 32 bits. */
 static inline int hydro_sim_is_count(int64_t number) { return number >= 1 && number <= (int64_t)1 << 30; }
 
-/* Take steps while paused (hydro_sim_pause), and wait until they are taken. Those that are left after the limit are
- * dropped. */
-static inline int hydro_sim_take_steps(hydro_sim *sim, int64_t number, double limit) {
-    int64_t *dropped = sim->control + HYDRO_SIM_CONTROL_STEPS_DROPPED, *taken = sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN;
-    const int64_t was_dropped = hydro_sim_load(dropped);
-    const int64_t failures = hydro_sim_load(sim->status + HYDRO_SIM_STATUS_FAILURES);
-    int64_t asked, now_dropped;
-    int result;
-    if (!hydro_sim_is_count(number)) return HYDRO_SIM_OUT_OF_RANGE;
-    asked = __atomic_add_fetch(sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED, number, __ATOMIC_SEQ_CST);
-    hydro_sim_ring(sim);
-    result = hydro_sim_await_word(sim, taken, asked, limit);
-    if (result == HYDRO_SIM_TOO_LATE) {
-        hydro_sim_store(dropped, asked);
-        hydro_sim_ring(sim);
+/* Whether the loop has dropped any of the steps from one count to another since it had dropped so often. */
+static inline int hydro_sim_are_dropped(const hydro_sim *sim, int64_t before, int64_t asked, int64_t drops) {
+    const int64_t present = hydro_sim_load(sim->status + HYDRO_SIM_STATUS_DROPS);
+    int64_t drop;
+    for (drop = drops; drop < present; ++drop) {
+        const int64_t *span = sim->status + HYDRO_SIM_STATUS_DROPPED + 2 * (drop % HYDRO_SIM_NUM_DROPS);
+        const uint32_t from_begin = (uint32_t)(span[1] - before), to_end = (uint32_t)(asked - span[0]);
+        if (from_begin - 1 < INT32_MAX && to_end - 1 < INT32_MAX) return 1;
     }
-    if (result) return result;
-    if (hydro_sim_load(sim->status + HYDRO_SIM_STATUS_FAILURES) != failures) return HYDRO_SIM_FAILED;
-    now_dropped = hydro_sim_load(dropped);
-    return now_dropped != was_dropped && hydro_sim_has_come(sim, taken, now_dropped, asked) ? HYDRO_SIM_BROKEN_OFF
-                                                                                           : HYDRO_SIM_OK;
+    return present - drops > HYDRO_SIM_NUM_DROPS; /* more than are told: some may have been among the others */
+}
+
+/* Take steps while paused (hydro_sim_pause), and wait until they are taken. Those that are left after the limit are
+ * dropped, with all that were asked for before. */
+static inline int hydro_sim_take_steps(hydro_sim *sim, int64_t number, double limit) {
+    int64_t *taken, *asking, drops, failures, before;
+    int result;
+    if (!sim->words) return HYDRO_SIM_CLOSED;
+    if (!hydro_sim_is_count(number)) return HYDRO_SIM_OUT_OF_RANGE;
+    if (!hydro_sim_load(sim->control + HYDRO_SIM_CONTROL_PAUSED)) return HYDRO_SIM_NOT_PAUSED;
+    taken = sim->status + HYDRO_SIM_STATUS_STEPS_TAKEN;
+    asking = sim->control + HYDRO_SIM_CONTROL_STEPS_ASKED;
+    if ((int64_t)(uint32_t)(hydro_sim_load(asking) - hydro_sim_load(taken)) + number > INT32_MAX)
+        return HYDRO_SIM_OUT_OF_RANGE;
+    drops = hydro_sim_load(sim->status + HYDRO_SIM_STATUS_DROPS);
+    failures = hydro_sim_load(sim->status + HYDRO_SIM_STATUS_FAILURES);
+    before = __atomic_fetch_add(asking, number, __ATOMIC_SEQ_CST);
+    hydro_sim_ring(sim);
+    result = hydro_sim_await_word(sim, taken, before + number, limit, 0);
+    if (result) {
+        hydro_sim_store(sim->control + HYDRO_SIM_CONTROL_STEPS_DROPPED, hydro_sim_load(asking));
+        hydro_sim_ring(sim);
+        return result;
+    }
+    if (!hydro_sim_are_dropped(sim, before, before + number, drops)) return HYDRO_SIM_OK;
+    return hydro_sim_load(sim->status + HYDRO_SIM_STATUS_FAILURES) != failures ? HYDRO_SIM_FAILED : HYDRO_SIM_BROKEN_OFF;
 }
 
 /* Copy the newest state into slot, hydro_sim_slot_words long; wait for the first one if there is none. */
 static inline int hydro_sim_newest(hydro_sim *sim, int64_t *slot, double limit) {
-    const int result = hydro_sim_await(sim, 1, limit);
+    const int64_t begin = hydro_sim_now();
+    const int result = sim->words ? hydro_sim_await(sim, 1, limit) : HYDRO_SIM_CLOSED;
     while (!result && !hydro_sim_copy(sim, hydro_sim_head(sim) - 1, slot)) {
+        if (!hydro_sim_alive(sim)) return HYDRO_SIM_ENDED;
+        if (!(1e-9 * (double)(hydro_sim_now() - begin) < limit)) return HYDRO_SIM_TOO_LATE;
     }
     return result;
 }
 
 /* Wait for the state with this number and copy it; the newest one if the ring has gone round since. */
 static inline int hydro_sim_wait(hydro_sim *sim, int64_t serial, int64_t *slot, double limit) {
-    const int result = hydro_sim_await(sim, serial + 1, limit);
+    int result;
+    if (serial < 0 || serial > INT64_MAX / 4) return HYDRO_SIM_OUT_OF_RANGE;
+    result = sim->words ? hydro_sim_await(sim, serial + 1, limit) : HYDRO_SIM_CLOSED;
     if (result || hydro_sim_copy(sim, serial, slot)) return result;
     return hydro_sim_newest(sim, slot, limit);
 }

@@ -30,12 +30,14 @@ static inline int hydro_sim_has_interfaces(const hydro_sim *sim, int64_t row, in
  * refused leaves the command as it was. */
 static inline int hydro_sim_command(hydro_sim_controller *controller, int64_t row, int64_t mode, double position,
                                     double velocity, double effort, double kp, double kd, double timeout) {
-    int64_t *command = controller->commands + row * HYDRO_SIM_COMMAND_END;
+    int64_t *command;
+    if (controller->descriptor < 0) return HYDRO_SIM_CLOSED;
     if (row < 0 || row >= hydro_sim_num_joints(controller->sim)) return HYDRO_SIM_OUT_OF_RANGE;
     if (mode && !hydro_sim_has_interfaces(controller->sim, row, mode)) return HYDRO_SIM_NO_INTERFACE;
     if (!hydro_sim_is_finite(position) || !hydro_sim_is_finite(velocity) || !hydro_sim_is_finite(effort) ||
-        !(hydro_sim_is_finite(kp) && kp >= 0.0) || !(hydro_sim_is_finite(kd) && kd >= 0.0) || !(timeout >= 0.0))
+        !(hydro_sim_is_finite(kp) && kp >= 0.0) || !(hydro_sim_is_finite(kd) && kd >= 0.0) || !(hydro_sim_is_finite(timeout) && timeout >= 0.0))
         return HYDRO_SIM_NOT_FINITE;
+    command = controller->commands + row * HYDRO_SIM_COMMAND_END;
     command[HYDRO_SIM_COMMAND_MODE] = mode;
     hydro_sim_set_real(command + HYDRO_SIM_COMMAND_POSITION, position);
     hydro_sim_set_real(command + HYDRO_SIM_COMMAND_VELOCITY, velocity);
@@ -47,13 +49,17 @@ static inline int hydro_sim_command(hydro_sim_controller *controller, int64_t ro
 }
 
 /* Publish the commands as they are now; they act in the next step that begins. */
-static inline void hydro_sim_send(hydro_sim_controller *controller) {
-    const int64_t *header = controller->sim->words;
-    const int64_t sequence = controller->channel[HYDRO_SIM_CHANNEL_SEQUENCE], now = hydro_sim_now();
-    const int64_t joints = header[HYDRO_SIM_HEADER_NUM_JOINTS];
-    int64_t *bank = controller->channel + header[HYDRO_SIM_HEADER_CHANNEL_BANKS] +
-                    sequence % header[HYDRO_SIM_HEADER_NUM_BANKS] * header[HYDRO_SIM_HEADER_BANK_WORDS];
-    int64_t row, word;
+static inline int hydro_sim_send(hydro_sim_controller *controller) {
+    const int64_t *header;
+    int64_t sequence, now, joints, row, word, *bank;
+    if (controller->descriptor < 0 || !controller->sim->words) return HYDRO_SIM_CLOSED;
+    header = controller->sim->words;
+    sequence = controller->channel[HYDRO_SIM_CHANNEL_SEQUENCE];
+    now = hydro_sim_now();
+    joints = header[HYDRO_SIM_HEADER_NUM_JOINTS];
+    bank = controller->channel + header[HYDRO_SIM_HEADER_CHANNEL_BANKS] +
+           sequence % header[HYDRO_SIM_HEADER_NUM_BANKS] * header[HYDRO_SIM_HEADER_BANK_WORDS];
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* the set before is seen before its bank is written again */
     __atomic_store_n(bank + HYDRO_SIM_BANK_SEQUENCE, sequence + 1, __ATOMIC_RELAXED);
     for (row = 0; row < joints; ++row) {
         int64_t *command = controller->commands + row * HYDRO_SIM_COMMAND_END;
@@ -62,19 +68,35 @@ static inline void hydro_sim_send(hydro_sim_controller *controller) {
         for (word = 0; word < HYDRO_SIM_COMMAND_END; ++word) __atomic_store_n(to + word, command[word], __ATOMIC_RELAXED);
     }
     hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_SEQUENCE, sequence + 1);
+    return HYDRO_SIM_OK;
 }
 
-/* Publish the commands, permit so many steps, and wait for the state that they lead to: controller->state. The permit
- * outlives the limit: the next call waits for these steps again. */
+/* Publish the commands, permit so many steps, and wait for the state that they lead to: controller->state. Permits outlive
+ * the limit, and are never taken back. Where others have had steps taken meanwhile, as in a pause, one more is permitted
+ * until the commands act. */
 static inline int hydro_sim_step(hydro_sim_controller *controller, int64_t number, double limit) {
-    const int64_t target = controller->state[HYDRO_SIM_SLOT_SERIAL] + number;
-    int result;
+    const int64_t begin = hydro_sim_now();
+    hydro_sim *sim = controller->sim;
+    int64_t target, permitted, at;
     if (!hydro_sim_is_count(number)) return HYDRO_SIM_OUT_OF_RANGE;
-    hydro_sim_send(controller);
-    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED, target + 1);
-    hydro_sim_ring(controller->sim);
-    result = hydro_sim_await(controller->sim, target + 1, limit);
-    return result ? result : hydro_sim_newest(controller->sim, controller->state, limit);
+    if (controller->descriptor < 0 || !sim->words) return HYDRO_SIM_CLOSED;
+    at = sim->words[HYDRO_SIM_HEADER_SLOT_COMMANDS] + controller->number;
+    permitted = hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED) - 1;
+    target = controller->state[HYDRO_SIM_SLOT_SERIAL] + number;
+    if (permitted > target) target = permitted;
+    for (;;) {
+        const double left = limit - 1e-9 * (double)(hydro_sim_now() - begin);
+        int64_t sent;
+        int result = hydro_sim_send(controller);
+        if (result) return result;
+        sent = controller->channel[HYDRO_SIM_CHANNEL_SEQUENCE];
+        hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED, target + 1);
+        hydro_sim_ring(sim);
+        result = hydro_sim_await_word(sim, sim->status + HYDRO_SIM_STATUS_HEAD, target + 1, left, 1);
+        if (!result) result = hydro_sim_newest(sim, controller->state, left > 1.0 ? left : 1.0);
+        if (result || controller->state[at] >= sent) return result;
+        target = controller->state[HYDRO_SIM_SLOT_SERIAL] + 1;
+    }
 }
 
 /* Enter or leave lock-step, and wait until the loop has seen it. */
@@ -91,13 +113,22 @@ static inline int hydro_sim_set_lock_step(hydro_sim_controller *controller, int 
     return HYDRO_SIM_OK;
 }
 
-/* Give the channel back: its joints hold or float as if their commands had timed out, and it leaves lock-step. */
+/* Give the channel back: its joints hold or float from the next step on, as if their commands had timed out, and it leaves
+ * lock-step. More than once does nothing. */
 static inline void hydro_sim_leave(hydro_sim_controller *controller) {
     if (controller->descriptor < 0) return;
-    hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP, 0);
+    if (controller->channel && controller->sim->words) {
+        /* A set that names no joint acts in the next step: it takes a while until somebody finds the channel free. */
+        if (controller->commands) {
+            memset(controller->commands, 0,
+                   sizeof(int64_t) * HYDRO_SIM_COMMAND_END * (size_t)hydro_sim_num_joints(controller->sim));
+            hydro_sim_send(controller);
+        }
+        hydro_sim_store(controller->channel + HYDRO_SIM_CHANNEL_LOCK_STEP, 0);
+    }
     close(controller->descriptor);
     controller->descriptor = -1;
-    hydro_sim_ring(controller->sim);
+    if (controller->sim->words) hydro_sim_ring(controller->sim);
     free(controller->commands);
     free(controller->state);
     controller->commands = controller->state = NULL;
@@ -108,7 +139,7 @@ static inline int hydro_sim_lock_channel(hydro_sim_controller *controller, int w
     const struct timespec moment = {0, 10000000};
     char path[64];
     int number, tries;
-    if (wanted >= count) return HYDRO_SIM_OUT_OF_RANGE;
+    if (wanted >= count || wanted < -1) return HYDRO_SIM_OUT_OF_RANGE;
     snprintf(path, sizeof path, "/proc/self/fd/%d", controller->sim->descriptor);
     controller->descriptor = open(path, O_RDWR | O_CLOEXEC); /* locks belong to what was opened, not to the process */
     if (controller->descriptor < 0) return HYDRO_SIM_NO_MEMORY;
@@ -141,6 +172,8 @@ static inline int hydro_sim_take(hydro_sim *sim, hydro_sim_controller *controlle
     int result;
     memset(controller, 0, sizeof *controller);
     controller->sim = sim;
+    controller->descriptor = -1;
+    if (!sim->words) return HYDRO_SIM_CLOSED;
     result = hydro_sim_lock_channel(controller, channel);
     if (result) return result;
     controller->channel =

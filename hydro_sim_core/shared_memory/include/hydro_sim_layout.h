@@ -18,6 +18,7 @@
 #define HYDRO_SIM_CHANNEL_LOCK 1 /* byte that the client of channel 0 keeps locked */
 #define HYDRO_SIM_NAME_WORDS 16
 #define HYDRO_SIM_NUM_BINS 2320
+#define HYDRO_SIM_NUM_DROPS 8
 #define HYDRO_SIM_SHORTEST 1e-07
 #define HYDRO_SIM_BIN_WIDTH 0.01
 
@@ -79,7 +80,7 @@ enum {
     HYDRO_SIM_CONTROL_BELL = 0, /* futex (low half): add one after a change of a word here or of a channel, then wake all */
     HYDRO_SIM_CONTROL_WAITERS = 1, /* number of those who wait on HEAD or STEPS_TAKEN; add one before, subtract one after */
     HYDRO_SIM_CONTROL_PAUSED = 2, /* 1 to stand still after the present step */
-    HYDRO_SIM_CONTROL_STEPS_ASKED = 3, /* steps to take while paused, all since the start: add n; the loop follows by STEPS_TAKEN */
+    HYDRO_SIM_CONTROL_STEPS_ASKED = 3, /* steps to take while paused, all since the start: add n; STEPS_TAKEN follows */
     HYDRO_SIM_CONTROL_LOCK_STEP = 4, /* 1 to wait for a permit before every step, even where no channel is in lock-step */
     HYDRO_SIM_CONTROL_PERIOD_NS = 5, /* wall-clock time from one step to the next; 0 for as fast as possible */
     HYDRO_SIM_CONTROL_OVERRUN = 6, /* Overrun */
@@ -119,8 +120,10 @@ enum {
     HYDRO_SIM_STATUS_SCHEDULING = 18, /* Scheduling: what the loop has obtained */
     HYDRO_SIM_STATUS_PRIORITY = 19, /* of SCHED_FIFO, 0 without */
     HYDRO_SIM_STATUS_CPU = 20, /* that it is pinned to, -1 if to none or several */
+    HYDRO_SIM_STATUS_DROPS = 21, /* since 1.2: how often steps of a pause were dropped, written after DROPPED (release) */
     HYDRO_SIM_STATUS_FAILURE_TEXT = 24, /* 32 words UTF-8, written before FAILURES is counted up */
-    HYDRO_SIM_STATUS_END = 56
+    HYDRO_SIM_STATUS_DROPPED = 56, /* STEPS_TAKEN before and after drop i, in words 2 (i mod NUM_DROPS) and the next */
+    HYDRO_SIM_STATUS_END = 72
 };
 
 /* What the loop does. */

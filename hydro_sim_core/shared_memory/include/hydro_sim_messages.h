@@ -19,13 +19,15 @@ static inline const char *hydro_sim_text(int result) {
     case HYDRO_SIM_TAKEN: return "the channel is taken, or all are; end the controller that has it";
     case HYDRO_SIM_ENDED: return "the simulation has ended, was killed, or runs another scene; open its name anew";
     case HYDRO_SIM_TOO_LATE: return "the state did not come in time; is the simulation paused or stopped?";
-    case HYDRO_SIM_FAILED: return "a step of the simulation failed; reset it";
+    case HYDRO_SIM_FAILED: return "a step of the simulation failed; reset it, and let it run on";
     case HYDRO_SIM_NO_MEMORY: return "no memory is left; free some";
     case HYDRO_SIM_OUT_OF_RANGE:
         return "there is no such joint or channel, or a number of steps is below 1 or above 2^30; give one that is there";
     case HYDRO_SIM_NOT_FINITE: return "a command is not finite, or its gains or time-out are negative; give finite numbers";
     case HYDRO_SIM_NO_INTERFACE: return "the joint has no interface for that; its HYDRO_SIM_JOINT_INTERFACES tell what it has";
-    case HYDRO_SIM_BROKEN_OFF: return "the simulation was paused or reset before all steps were taken; see its newest state";
+    case HYDRO_SIM_BROKEN_OFF: return "not all steps were taken, as others paused, reset or resumed it; see its newest state";
+    case HYDRO_SIM_CLOSED: return "the simulation or the controller is closed; open or take it anew";
+    case HYDRO_SIM_NOT_PAUSED: return "the simulation is not paused; pause it before it takes single steps";
     default: return "unknown result";
     }
 }
@@ -89,7 +91,11 @@ static inline void hydro_sim_append_reason(const hydro_sim *sim, char *text, siz
     const int64_t life = hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE);
     const int64_t awaited = hydro_sim_load(sim->status + HYDRO_SIM_STATUS_WAITS_FOR);
     hydro_sim_append(text, size, "%s: what was waited for did not come; ", sim->name);
-    if (silent > 1.0)
+    if (life == HYDRO_SIM_LIFE_STOPPED)
+        hydro_sim_append(text, size, "its run is stopped, as that of a node that is not active: start or activate it");
+    else if (!hydro_sim_load(sim->status + HYDRO_SIM_STATUS_HEARTBEAT_NS))
+        hydro_sim_append(text, size, "its loop has not begun to run: wait for longer");
+    else if (silent > 1.0)
         hydro_sim_append(text, size, "the loop has given no sign of life for %.1f s: see whether process %lld is stopped",
                          silent, (long long)sim->owner);
     else if (life == HYDRO_SIM_LIFE_PAUSED)
@@ -141,7 +147,7 @@ static inline const char *hydro_sim_explain(const hydro_sim *sim, int result, ch
     else if (result == HYDRO_SIM_TOO_LATE)
         hydro_sim_append_reason(sim, text, size);
     else if (result == HYDRO_SIM_FAILED)
-        hydro_sim_append(text, size, "%s: a step failed (%.255s); reset the simulation", sim->name,
+        hydro_sim_append(text, size, "%s: a step failed (%.255s); reset the simulation, and let it run on", sim->name,
                          (const char *)(sim->status + HYDRO_SIM_STATUS_FAILURE_TEXT));
     else if (result == HYDRO_SIM_ENDED && hydro_sim_load(sim->status + HYDRO_SIM_STATUS_LIFE) == HYDRO_SIM_LIFE_RETIRED)
         hydro_sim_append(text, size, "%s: has ended, or runs another scene; open its name anew", sim->name);

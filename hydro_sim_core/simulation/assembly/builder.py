@@ -251,8 +251,7 @@ def _in_order(compliant: Indices, rigid: Indices, skin_sides: Indices) -> tuple[
 
 def distinct_shapes(colliders: Sequence[Collider]) -> list[Geometry]:
     """Shapes of colliders and their skins, each once, in the order of their rows in ``Model.geometries``."""
-    skins = (c.skin for c in colliders if c.skin is not None)
-    return list(dict.fromkeys([*(c.geometry for c in colliders), *skins]))
+    return list(dict.fromkeys([*(c.geometry for c in colliders), *(c.skin for c in colliders if c.skin)]))
 
 
 def _surfaces(colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.bool_]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from hydro_sim_core.shared_memory.layout import (
     NAME_WORDS,
     NUM_BINS,
     NUM_CHANNELS,
+    NUM_DROPS,
     WORD,
     Channel,
     Control,
@@ -36,15 +37,18 @@ from hydro_sim_core.shared_memory.layout import (
 from hydro_sim_core.shared_memory.segment import Segment
 from hydro_sim_core.simulation.integrators.other_steps import solve_nothing
 from hydro_sim_core.simulation.realtime import loop as compiled
+from hydro_sim_core.simulation.realtime import steps_of_pause
 from hydro_sim_core.simulation.realtime.loop_data import (
     BEGAN,
     CHANNEL,
     DEADLINE,
     DROPPED,
     IN_PAUSE,
+    LATE,
     LOOKED_UNTIL,
     READ,
     SERIAL,
+    TIMED_OUT,
     Loop,
     make_loop,
     resident,
@@ -73,9 +77,11 @@ ENTRIES = (
     compiled.ring,
     compiled.wait_on_bell,
     compiled.wait_for_state,
-    compiled.ask_for_steps,
-    compiled.follow_steps,
-    compiled.wait_for_steps,
+    steps_of_pause.ask_for_steps,
+    steps_of_pause.follow_steps,
+    steps_of_pause.note_drop,
+    compiled.is_short_of_permit,
+    steps_of_pause.wait_for_steps,
 )
 
 
@@ -180,8 +186,10 @@ class Core:
         """Coordinates and velocities at the begin of the last step that the loop took, copies."""
         return self.loop.q_before.copy(), self.loop.v_before.copy()
 
-    def tell(self, took: float, flags: int) -> None:
-        """Publish the world's state, after a step that took so long (s), or 0 after a change from outside."""
+    def tell(self, took: float, flags: int, began: float = 0.0) -> None:
+        """Publish the world's state, after a step that took so long and began then, s; 0 after another change."""
+        self.loop.own[BEGAN] = round(began * _BILLION)
+        self.loop.own[LATE] = 0
         machine, before = self._world.machine, self._world.before_last_step
         if took and before is not None:
             self.loop.q_before[:], self.loop.v_before[:] = before
@@ -195,8 +203,8 @@ class Core:
     def park(self, why: str) -> None:
         """Tell clients that a step failed."""
         first = Status.FAILURE_TEXT
-        room = (Status.END - first) * WORD
-        self.status[first : Status.END] = np.frombuffer(
+        room = (Status.DROPPED - first) * WORD
+        self.status[first : Status.DROPPED] = np.frombuffer(
             why.encode()[: room - 1].ljust(room, b"\0"), dtype=np.int64
         )
         self.status[Status.FAILURES] += 1
@@ -229,25 +237,46 @@ class Core:
         """Whether somebody has told anew that steps are wanted no more."""
         return bool(self.control[Control.STEPS_DROPPED] != self.loop.own[DROPPED])
 
-    def drop_steps(self) -> None:
-        """Drop the steps that are wanted no more; those that were asked for since stay."""
+    def take_drop(self) -> int | None:
+        """The count up to which steps are wanted no more, if somebody has told it anew: counts go round."""
         if not self.is_to_drop_steps:
-            return  # the count may have gone round since
-        dropped = self.control[Control.STEPS_DROPPED]
+            return None
+        dropped = int(self.control[Control.STEPS_DROPPED])
         self.loop.own[DROPPED] = dropped
-        left = min(self.steps_until(int(dropped)), self.steps_left)
-        if left > 0:
-            self.follow_steps(left)
+        return dropped
+
+    def drop_steps(self, dropped: int) -> None:
+        """Drop the steps up to a count; those that were asked for since stay."""
+        self.give_up_steps(min(self.steps_until(dropped), self.steps_left))
+
+    def give_up_steps(self, number: int) -> None:
+        """Tell clients that the next steps that were asked for, so many, will not be taken; none for 0 or less."""
+        if number <= 0:
+            return
+        taken = int(self.status[Status.STEPS_TAKEN])
+        at = Status.DROPPED + 2 * (int(self.status[Status.DROPS]) % NUM_DROPS)
+        self.status[[at, at + 1]] = taken, taken + number
+        steps_of_pause.note_drop(self._handle)
+        steps_of_pause.follow_steps(self._handle, taken + number)
 
     def follow_steps(self, number: int) -> None:
-        """Tell clients that so many of the steps that were asked for are taken, or dropped."""
-        compiled.follow_steps(self._handle, int(self.status[Status.STEPS_TAKEN]) + number)
+        """Tell clients that so many of the steps that were asked for are taken."""
+        steps_of_pause.follow_steps(self._handle, int(self.status[Status.STEPS_TAKEN]) + number)
+
+    def forget_commands(self) -> None:
+        """Have clients lead no joint and no set of theirs be in force, as after a reset of the commands."""
+        joints = self.loop.joints
+        joints[joints[:, CHANNEL] >= 0, TIMED_OUT] = 1
+        joints[:, CHANNEL] = -1
+        self.loop.until[:] = np.inf
+        for channel in self._channels():
+            channel[Channel.TAKEN] = 0
 
     # --- from any thread
 
     def ask_for_steps(self, number: int) -> int:
         """Ask for steps while paused; return the value of ``Control.STEPS_ASKED`` that ends with them."""
-        return int(compiled.ask_for_steps(self._handle, number))
+        return int(steps_of_pause.ask_for_steps(self._handle, number))
 
     def disown_steps(self) -> None:
         """Have no step taken any more of those that are asked for so far."""
@@ -256,7 +285,7 @@ class Core:
     def wait_for_steps(self, asked: int, timeout: float) -> bool:
         """Wait until all steps up to a value of ``Control.STEPS_ASKED`` are taken, at most ``timeout`` s; whether."""
         deadline = time.monotonic_ns() + round(timeout * _BILLION)
-        return int(compiled.wait_for_steps(self._handle, asked, deadline)) <= 0
+        return int(steps_of_pause.wait_for_steps(self._handle, asked, deadline)) <= 0
 
     @property
     def head(self) -> int:
@@ -274,9 +303,22 @@ class Core:
     def beat(self) -> None:
         """Tell clients that the stepping thread lives, and has seen which of them are in lock-step."""
         self.status[Status.HEARTBEAT_NS] = time.monotonic_ns()
-        first, length = self.header[Header.AT_CHANNELS], self.header[Header.CHANNEL_WORDS]
-        channels = self.words[first : first + NUM_CHANNELS * length].reshape(NUM_CHANNELS, length)
+        channels = self._channels()
         channels[:, Channel.IN_LOCK_STEP] = channels[:, Channel.LOCK_STEP]
+
+    def is_short_of_permit(self) -> bool:
+        """Whether a client in lock-step has not permitted the next step; tells clients so."""
+        return bool(compiled.is_short_of_permit(self._handle))
+
+    def _channels(self) -> NDArray[np.int64]:
+        """Words of the channels, one a row."""
+        first, length = self.header[Header.AT_CHANNELS], self.header[Header.CHANNEL_WORDS]
+        return self.words[first : first + NUM_CHANNELS * length].reshape(NUM_CHANNELS, length)
+
+    @property
+    def is_in_lock_step(self) -> bool:
+        """Whether a client wants every step to wait for it."""
+        return bool(self._channels()[:, Channel.LOCK_STEP].any())
 
     def bell(self) -> int:
         """How often the bell was rung."""
@@ -318,6 +360,7 @@ class Core:
                 if vacant is None:
                     continue
                 if channel[Channel.LOCK_STEP]:
+                    self.control[Control.PAUSED] = 1  # before the loop finds that nobody is to be waited for
                     led.append(c)
                 channel[[Channel.LOCK_STEP, Channel.CLIENT_PID]] = 0
                 self.loop.dead[c] = channel[Channel.SEQUENCE] + 1

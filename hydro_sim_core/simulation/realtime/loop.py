@@ -32,6 +32,7 @@ from hydro_sim_core.simulation.integrators.other_steps import OtherStep, OtherSt
 from hydro_sim_core.simulation.integrators.substeps import Substeps, cross_time_step
 from hydro_sim_core.simulation.realtime.loop_data import (
     ASKED,
+    ASLEEP,
     BEGAN,
     DEADLINE,
     DROPPED,
@@ -42,13 +43,13 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     STAMP,
     START,
     TAKEOVERS,
-    WAITED,
     WRITTEN,
     Loop,
 )
 from hydro_sim_core.simulation.realtime.mailbox import take_commands
 from hydro_sim_core.simulation.realtime.ring import tell_state
 from hydro_sim_core.simulation.realtime.set_points import command_joints, is_asked_for, keep_set_points
+from hydro_sim_core.simulation.realtime.steps_of_pause import follow, steps_left
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.step import DONE, advance
 from hydro_sim_core.solvers.solve import SolverEntry
@@ -61,10 +62,10 @@ _RUNNING, _WAITING, _PAUSED = int(Life.RUNNING), int(Life.WAITING), int(Life.PAU
 _BILLION = 1_000_000_000
 #: Longest time without a look at the control words, and from which on a wait can be interrupted, ns.
 _HEARTBEAT, _LONG_WAIT = 100_000_000, 20_000_000
-#: How long a permit is waited for awake, ns: a thread that sleeps takes half of that to wake.
-_AWAKE = 200_000
+#: How long a permit is waited for awake, ns: a thread that sleeps takes half of that to wake; and for how many steps
+#: that is not tried where it was not enough.
+_AWAKE, _STEPS_ASLEEP = 200_000, 32
 _LN_WIDTH = 0.009950330853168083
-_HALF = 2**31
 assert BIN_WIDTH == 0.01
 
 
@@ -127,7 +128,7 @@ def run(
         tell_state(machine, loop, dt, ended - began, _STEPPED)
         _count_step(loop, began, clock_ns())
         if own[IN_PAUSE] != 0:
-            _follow_steps(loop, loop.words[loop.at.status + Status.STEPS_TAKEN] + 1)
+            follow(loop, loop.words[loop.at.status + Status.STEPS_TAKEN] + 1)
     return SPENT
 
 
@@ -174,35 +175,16 @@ def take(machine: MachineData, loop: Loop, time: float) -> None:
 
 
 @entry
-def ask_for_steps(loop: Loop, number: int) -> int:
-    """Ask for steps while paused; return the value of ``STEPS_TAKEN`` once they are taken.
+def is_short_of_permit(loop: Loop) -> bool:
+    """Whether a client in lock-step has not permitted the next step, which Python takes; tells clients so.
 
-    Reads loop: words; loop.at: control.
+    Reads loop.at: num_channels, status.
+    Writes loop: words.
     """
-    return add(loop.words, loop.at.control + Control.STEPS_ASKED, number) + number
-
-
-@entry
-def follow_steps(loop: Loop, taken: int) -> None:
-    """Tell how many of the steps that were asked for while paused are taken, or dropped, and wake who waits."""
-    _follow_steps(loop, taken)
-
-
-@entry
-def wait_for_steps(loop: Loop, count: int, deadline: int) -> int:
-    """Wait until ``STEPS_TAKEN`` is ``count``, until a time of CLOCK_MONOTONIC, ns; return how many are left.
-
-    Reads loop: words; loop.at: control, status.
-    """
-    words, taken = loop.words, loop.at.status + Status.STEPS_TAKEN
-    add(words, loop.at.control + Control.WAITERS, 1)
-    fence()
-    left = _steps_between(load(words, taken), count)
-    while left > 0 and clock_ns() < deadline:
-        wait_for_change(words, taken, count - left, deadline)
-        left = _steps_between(load(words, taken), count)
-    add(words, loop.at.control + Control.WAITERS, -1)
-    return left
+    channel, words, status = _channel_without_permit(loop), loop.words, loop.at.status
+    words[status + Status.WAITS_FOR] = channel if channel < loop.at.num_channels else -1
+    words[status + Status.LIFE] = _WAITING if channel >= 0 else _RUNNING
+    return channel >= 0
 
 
 @entry
@@ -253,7 +235,7 @@ def _wait_for_turn(loop):
     Reads loop: own, words; loop.at: control, num_channels, status.
     Writes loop: own, words.
     """
-    words, at, own, since = loop.words, loop.at, loop.own, 0
+    words, at, own = loop.words, loop.at, loop.own
     while True:
         now = clock_ns()
         bell = load(words, at.control + Control.BELL)
@@ -264,29 +246,31 @@ def _wait_for_turn(loop):
         if own[IN_PAUSE] != 0:
             words[at.status + Status.WAITS_FOR], words[at.status + Status.LIFE] = -1, _PAUSED
             own[DEADLINE], own[BEGAN] = now, 0
-            if _steps_left(loop) > 0:
+            if steps_left(loop) > 0:
                 return True
             _sleep_on_bell(loop, bell, now + _HEARTBEAT)
             continue
         words[at.status + Status.WAITS_FOR] = channel if channel < at.num_channels else -1
         if channel >= 0:
             words[at.status + Status.LIFE] = _WAITING
-            since = since if since > 0 else now
-            is_urgent = words[at.control + Control.PERIOD_NS] == 0 or own[DEADLINE] - now < _AWAKE
-            # A controller that was slow the last time is waited for asleep: it may need this processor.
-            is_urgent = is_urgent and channel < at.num_channels and own[WAITED] <= _AWAKE
-            if not is_urgent or not _rings_soon(loop, bell, since + _AWAKE):
+            is_urgent = words[at.control + Control.PERIOD_NS] <= 0 or own[DEADLINE] - now < _AWAKE
+            # Controllers that were slow are waited for asleep for some steps: they may need this processor.
+            is_urgent = is_urgent and channel < at.num_channels and own[ASLEEP] == 0
+            if not is_urgent:
                 _sleep_on_bell(loop, bell, now + _HEARTBEAT)
+            elif not _rings_soon(loop, bell, now + _AWAKE):
+                own[ASLEEP] = _STEPS_ASLEEP
             own[DEADLINE] = max(own[DEADLINE], clock_ns())
             own[BEGAN] = 0
             continue
         words[at.status + Status.LIFE] = _RUNNING
         if own[DEADLINE] == 0:
             own[DEADLINE] = now
-        if since > 0:
-            own[WAITED], since = now - since, 0
+        own[ASLEEP] = max(0, own[ASLEEP] - 1)
+        # A deadline of a slower pace before is not waited for.
+        own[DEADLINE] = min(own[DEADLINE], now + max(0, words[at.control + Control.PERIOD_NS]))
         left = own[DEADLINE] - now
-        if words[at.control + Control.PERIOD_NS] == 0 or left <= 0:
+        if left <= 0:
             return True
         if left <= _LONG_WAIT:
             sleep_until(own[DEADLINE])
@@ -304,7 +288,7 @@ def _asks_for_python(loop):
     is_paused = words[control + Control.PAUSED] != 0
     asked = load(words, control + Control.ATTEND) != 0 or is_paused != (loop.own[IN_PAUSE] != 0)
     asked = asked or _leaves_followers_behind(loop)
-    asked = asked or words[control + Control.STEPS_DROPPED] != loop.own[DROPPED]
+    asked = asked or words[control + Control.STEPS_DROPPED] != loop.own[DROPPED] or steps_left(loop) < 0
     return asked or words[control + Control.RESETS_ASKED] != words[loop.at.status + Status.RESETS_DONE]
 
 
@@ -369,40 +353,6 @@ def _sleep_on_bell(loop, seen, deadline):
     store(words, asleep, 0)
 
 
-# --- Steps that are asked for while paused
-
-
-@kernel
-def _steps_between(taken, asked):
-    """How many steps are left from one count to another: their low halves count, as clients in Python add to these."""
-    return (asked - taken + _HALF) % (2 * _HALF) - _HALF
-
-
-@kernel
-def _steps_left(loop):
-    """Steps that are asked for and not taken yet.
-
-    Reads loop: words; loop.at: control, status.
-    """
-    words, at = loop.words, loop.at
-    return _steps_between(
-        words[at.status + Status.STEPS_TAKEN], load(words, at.control + Control.STEPS_ASKED)
-    )
-
-
-@kernel
-def _follow_steps(loop, taken):
-    """Store ``STEPS_TAKEN`` once the state is told, and wake whoever waits for it.
-
-    Reads loop: words; loop.at: control, status.
-    """
-    words, at = loop.words, loop.at
-    store(words, at.status + Status.STEPS_TAKEN, taken)
-    fence()
-    if load(words, at.control + Control.WAITERS) > 0:
-        wake_all(words, at.status + Status.STEPS_TAKEN)
-
-
 # --- Timing of steps
 
 
@@ -436,7 +386,7 @@ def _count_step(loop, began, ended):
     words[status + Status.STEPS] += 1
     _count_latency(loop, ended)
     period = words[loop.at.control + Control.PERIOD_NS]
-    if period == 0 or own[IN_PAUSE] != 0:
+    if period <= 0 or own[IN_PAUSE] != 0:
         own[DEADLINE] = ended
         return
     own[DEADLINE] += period

@@ -26,9 +26,9 @@ from hydro_sim_core.simulation.world import World
 #: command's stamp; until when contacts are to be kept, ns; words of contacts written so far; the status of the step
 #: that Python is asked to take; the first state that is not handed over to followers yet, -1 without followers; how
 #: often a client has begun or ended to lead a joint; 1 where it takes the steps that are asked for in a pause;
-#: ``Control.STEPS_DROPPED`` as it was heeded last; how long the last permit was waited for, ns.
+#: ``Control.STEPS_DROPPED`` as it was heeded last; steps for which permits are waited for asleep.
 DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED, READ, TAKEOVERS = range(10)
-IN_PAUSE, DROPPED, WAITED = range(10, 13)
+IN_PAUSE, DROPPED, ASLEEP = range(10, 13)
 NUM_OWN = 13
 #: Columns of ``Loop.joints``: channel that commands a joint, -1 without; 1 if its command has timed out; mode of it;
 #: 1 if the last one was refused; 1 if it was clipped.

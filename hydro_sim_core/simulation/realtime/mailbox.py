@@ -96,7 +96,7 @@ def _is_sound(loop, j, row, mode):
         has |= _POSITION | _VELOCITY
     if what == 0 or (mode & ~(has | _FLOATS)) != 0:
         return False
-    sound = not math.isnan(loop.bank_reals[row + Command.TIMEOUT])
+    sound = 0.0 <= loop.bank_reals[row + Command.TIMEOUT] < math.inf
     if mode & _POSITION:
         sound = sound and math.isfinite(loop.bank_reals[row + Command.POSITION])
     if mode & _VELOCITY:

@@ -9,6 +9,7 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.compilation.instructions import clock_ns, fence, load, store, wake_all
 from hydro_sim_core.dynamics.kinematics import forward_kinematics
 from hydro_sim_core.shared_memory.layout import (
+    Channel,
     Control,
     Flag,
     JointState,
@@ -51,8 +52,8 @@ NUM_COUNTS = 7
 def tell_state(machine, loop, dt, took, flags):
     """Publish the machine's state, after a step that took so many ns or after a change from outside.
 
-    Reads loop: own, taken, words; loop.at: control, num_channels, num_slots, ring, slot_commands, slot_words, status;
-    machine.state: step, unconverged; machine.scratch.solver: report.
+    Reads loop: own, words; loop.at: channel_words, channels, control, num_channels, num_slots, ring, slot_commands,
+    slot_words, status; machine.state: step, unconverged; machine.scratch.solver: report.
     Writes loop: own, reals, words.
     """
     at, words, reals, own = loop.at, loop.words, loop.reals, loop.own
@@ -70,7 +71,7 @@ def tell_state(machine, loop, dt, took, flags):
     words[slot + Slot.ITERATIONS] = int(report[ITERATIONS])
     words[slot + Slot.UNCONVERGED] = machine.state.unconverged[0]
     for c in range(at.num_channels):
-        words[slot + at.slot_commands + c] = loop.taken[c]
+        words[slot + at.slot_commands + c] = words[at.channels + c * at.channel_words + Channel.TAKEN]
     _tell_motion(machine, loop, slot)
     tell_sensors(machine, loop, slot, dt, took > 0)
     _tell_links(machine, loop, slot)

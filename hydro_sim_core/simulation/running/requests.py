@@ -54,7 +54,7 @@ class RunnerRequests:
         """Go on with another world."""
         raise NotImplementedError
 
-    def _publish(self, took: float, flags: int) -> None:
+    def _publish(self, took: float, flags: int, began: float = 0.0) -> None:
         """Tell the present state."""
         raise NotImplementedError
 
@@ -193,7 +193,13 @@ class RunnerRequests:
             RuntimeError: As for ``change``.
         """
         self.break_off_single_steps()
-        self.change(lambda world: world.reset(time=time, state=state), anew=True)
+
+        def act(world: World) -> None:
+            world.reset(time=time, state=state)
+            if state:
+                self._core.forget_commands()
+
+        self.change(act, anew=True)
 
     def exchange(
         self, world: World, settle: Callable[[World, World], None] | None = None, *, anew: bool = True
@@ -274,6 +280,49 @@ class RunnerRequests:
             self._rouse()
 
     # --- in the stepping thread
+
+    def _attend(self) -> None:
+        """Carry out requests of other threads and processes."""
+        self._core.control[Control.ATTEND] = 0
+        self._attend_to_clients()
+        self._empty_inbox()
+
+    def _attend_to_clients(self) -> None:
+        """Carry out what other processes ask for in the control words."""
+        core, control, status = self._core, self._core.control, self._core.status
+        # Before the pause is looked at: what is asked for later may belong to a pause that has begun since.
+        wanted = int(control[Control.STEPS_ASKED])
+        self._follow_pause()
+        asked, dropped = int(control[Control.RESETS_ASKED]), core.take_drop()
+        with self._condition:
+            if dropped is not None:
+                self._single_steps.drop(core, dropped)
+            if asked != status[Status.RESETS_DONE]:
+                self._single_steps.break_off()
+        self._single_steps.answer(core)
+        if dropped is not None:
+            core.drop_steps(dropped)
+        if not self._paused:
+            core.give_up_steps(core.steps_until(wanted))
+        elif core.steps_left < 0:  # more were asked for than the counts can tell apart
+            core.follow_steps(core.steps_left)
+        if asked != status[Status.RESETS_DONE]:
+            self.world.reset()
+            core.forget_commands()
+            self._failure = None
+            self._begin_epoch()
+            self._publish(0.0, 0)
+            status[Status.RESETS_DONE] = asked  # last: who waits for it takes the newest state then
+
+    def _awaits_clients(self) -> bool:
+        """Whether a client in lock-step has to permit the step that Python is about to take; waits for a while then."""
+        core = self._core
+        bell = core.bell()
+        core.beat()
+        if not core.is_short_of_permit():
+            return False
+        core.wait_on_bell(bell, _LOOK_PERIOD)
+        return True
 
     def _empty_inbox(self) -> None:
         while True:

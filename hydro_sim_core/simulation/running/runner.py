@@ -123,17 +123,28 @@ class FixedRateRunner(RunnerRequests):
         control[Control.MAX_BACKLOG_NS] = round(_BILLION * min(max_backlog, 1e9))
 
     def _enter(self, world: World) -> None:
-        self.world = world
+        old_step, self.world = self.world.time_step, world
         before = self._core
+        paused, asked = before.control[[Control.PAUSED, Control.STEPS_ASKED]].tolist()
         try:
-            self._core = Core(world, self._shared_name, before=before)
+            made = Core(world, self._shared_name, before=before)
         except InputError as error:  # of the segment: the run need not end with its clients
             logger.warning("the shared memory is given up: %s", error)
             self._shared_name = ""
-            self._core = Core(world, before=before)
+            made = Core(world, before=before)
+        with self._condition:  # what was told to the core before while this one was made is told to it, too
+            if before.control[Control.PAUSED] != paused:
+                made.control[Control.PAUSED] = before.control[Control.PAUSED]
+            made.control[Control.STEPS_ASKED] += before.control[Control.STEPS_ASKED] - asked
+            self._core = made
         self._pace.move_to(self._core.status, self._core.histograms)
         self._reader.move_to(self._core)
-        self.set_pace(self._real_time_factor, self._overrun, self._max_backlog)  # of another time step
+        # The pace that was asked for last, by whomever, with another time step.
+        control = self._core.control
+        control[Control.PERIOD_NS] = round(int(control[Control.PERIOD_NS]) * world.time_step / old_step)
+        if before.is_in_lock_step and not self._paused:
+            logger.warning("a client was in lock-step with the scene before: the simulation is paused")
+            self.pause()
 
     @property
     def real_time_factor(self) -> float:
@@ -274,7 +285,10 @@ class FixedRateRunner(RunnerRequests):
             self._core.note_scheduling(*privileges_here())
             deadline = 0.0  # of the first step of a run: as soon as all is ready for it
             while not self._stopping:
+                core = self._core
                 self._attend()
+                if self._core is not core:
+                    deadline = 0.0  # of the scene before
                 if self._paused:
                     self._stand()
                     deadline = 0.0
@@ -285,6 +299,9 @@ class FixedRateRunner(RunnerRequests):
                     deadline = max(deadline, time.monotonic())
                     continue
                 steps = self._steps_without_python()
+                if not steps and self._awaits_clients():
+                    deadline = 0.0
+                    continue
                 deadline = (
                     self._stretch(deadline, steps)
                     if steps
@@ -371,33 +388,6 @@ class FixedRateRunner(RunnerRequests):
             self._core.follow_steps(1)
         return deadline
 
-    def _attend(self) -> None:
-        """Carry out requests of other threads and processes."""
-        self._core.control[Control.ATTEND] = 0
-        self._attend_to_clients()
-        self._empty_inbox()
-
-    def _attend_to_clients(self) -> None:
-        """Carry out what other processes ask for in the control words."""
-        control, status = self._core.control, self._core.status
-        self._follow_pause()
-        asked = int(control[Control.RESETS_ASKED])
-        with self._condition:
-            if self._core.is_to_drop_steps:
-                self._single_steps.drop(self._core)
-            if asked != status[Status.RESETS_DONE]:
-                self._single_steps.break_off()
-        self._single_steps.answer(self._core)
-        self._core.drop_steps()
-        if not self._paused and self._core.steps_left > 0:
-            self._core.follow_steps(self._core.steps_left)
-        if asked != status[Status.RESETS_DONE]:
-            self.world.reset()
-            self._failure = None
-            self._begin_epoch()
-            self._publish(0.0, 0)
-            status[Status.RESETS_DONE] = asked  # last: who waits for it takes the newest state then
-
     def _look_around(self) -> None:
         """Tell what a stretch, which may take hours, gives up, and free the channels of clients that have died."""
         self._tell_given_up()
@@ -408,14 +398,17 @@ class FixedRateRunner(RunnerRequests):
             self.pause()
 
     def _wait_for_word(self, paused: bool, timeout: float | None = None) -> None:
-        """Wait at most ``timeout`` (s) until another thread makes a request, or begins or ends a pause."""
+        """Wait at most ``timeout`` (s) until another thread makes a request, or begins or ends a pause.
+
+        Permits are a word where they are waited for, and not where a deadline is.
+        """
         core = self._core
         until = math.inf if timeout is None else time.monotonic() + timeout
         while True:
             bell = core.bell()
             core.beat()
             left = until - time.monotonic()
-            if left <= 0.0 or self._has_word(paused):
+            if left <= 0.0 or self._has_word(paused) or (timeout is None and self._permitted > 0):
                 return
             core.wait_on_bell(bell, min(left, _HEARTBEAT))
 
@@ -426,7 +419,6 @@ class FixedRateRunner(RunnerRequests):
             self._stopping
             or self._paused is not paused
             or bool(control[Control.PAUSED]) is not paused
-            or (self._lock_step and not self._paused and self._permitted > 0)
             or not self._inbox.empty()
             or (paused and (self._core.steps_left > 0 or self._core.is_to_drop_steps))
             or control[Control.RESETS_ASKED] != self._core.status[Status.RESETS_DONE]
@@ -441,18 +433,19 @@ class FixedRateRunner(RunnerRequests):
         try:
             self.world.step()
         except FloatingPointError as failure:
+            asked = int(self._core.control[Control.STEPS_ASKED])  # before anybody hears of it and asks again
             with self._condition:
                 self._failure = str(failure)
                 self._core.park(str(failure))  # before anybody sees the pause
                 self._set_paused(True)
-            self._single_steps.fail(self._core, str(failure))
+            self._single_steps.fail(self._core, str(failure), asked)
             return False
         self._sources.note_step(self.world)
         nominal, ended = None if self._lock_step or not self._period else self._period, time.monotonic()
         self._steps_by_python += 1
         self._pace.step_taken(began, ended, nominal)
         self._permitted = max(0, self._permitted - 1)
-        self._publish(ended - began, Flag.STEPPED)
+        self._publish(ended - began, Flag.STEPPED, began)
         return True
 
     def _keep_deadline(self, deadline: float) -> float:
@@ -465,7 +458,8 @@ class FixedRateRunner(RunnerRequests):
         if self._period == 0.0:
             return time.monotonic()
         self._pace.overran(late)
-        if self._overrun == "catch_up" and late < self._max_backlog:
+        control = self._core.control
+        if control[Control.OVERRUN] == Overrun.CATCH_UP and late < control[Control.MAX_BACKLOG_NS] / _BILLION:
             return deadline
         dropped = math.ceil(late / self._period)
         self._pace.gave_up(dropped)
@@ -476,7 +470,9 @@ class FixedRateRunner(RunnerRequests):
 
     def _tell_given_up(self, late: float | None = None) -> None:
         """Tell of periods that were dropped since the last call, unless that is the policy; ``late`` in s."""
-        most = self._max_backlog if self._overrun == "catch_up" else math.inf
+        control = self._core.control
+        catches_up = control[Control.OVERRUN] == Overrun.CATCH_UP
+        most = control[Control.MAX_BACKLOG_NS] / _BILLION if catches_up else math.inf
         dropped = int(self._core.status[Status.SKIPPED])
         self._given_up.follow(time.monotonic(), dropped, self._period, self.world.time_step, most, late)
 
@@ -489,9 +485,9 @@ class FixedRateRunner(RunnerRequests):
             else:
                 time.sleep(left)
 
-    def _publish(self, took: float, flags: int) -> None:
-        """Tell the present state, after a step that took so long (s) or after a change from outside (0)."""
-        self._core.tell(took, flags)
+    def _publish(self, took: float, flags: int, began: float = 0.0) -> None:
+        """Tell the present state, after a step that took so long and began then (s); 0 after a change from outside."""
+        self._core.tell(took, flags, began)
         snapshot = take_snapshot(self.world, self._epoch)
         self._reader.put(snapshot)
         for listener in self._listeners:

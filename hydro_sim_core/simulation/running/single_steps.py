@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from threading import Condition
 
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.shared_memory.layout import Control
 from hydro_sim_core.simulation.realtime.core import Core
 
 #: So many steps cannot be asked for at once: clients add to the low half of the count. More are asked for in portions.
@@ -76,11 +75,11 @@ class SingleSteps:
         for request in self._requests:
             request.is_broken_off = True
 
-    def drop(self, core: Core) -> None:
-        """Have it take none of those any more that the mailbox tells to drop."""
-        dropped = core.steps_until(int(core.control[Control.STEPS_DROPPED]))
+    def drop(self, core: Core, dropped: int) -> None:
+        """Have it take none of those any more that the mailbox has up to a count."""
+        last = core.steps_until(dropped)
         for request in self._requests:
-            request.is_broken_off |= core.steps_until(request.last) <= dropped
+            request.is_broken_off |= core.steps_until(request.last) <= last
 
     # --- in the stepping thread
 
@@ -106,15 +105,13 @@ class SingleSteps:
                     return
                 self._requests.popleft()
             request.answer.set_result(max(0, request.number - request.rest - left))
-            if left:  # afterwards: who waits for the count looks at the answer then
-                core.follow_steps(left)
+            core.give_up_steps(left)  # afterwards: who waits for the count looks at the answer then
 
-    def fail(self, core: Core, why: str) -> None:
-        """Tell all who have asked, clients too, that a step failed; none of the others is taken."""
+    def fail(self, core: Core, why: str, asked: int) -> None:
+        """Tell all who have asked, clients too, that a step failed; none up to the count ``asked`` is taken."""
         with self._condition:
-            requests, left = list(self._requests), core.steps_left
+            requests, left = list(self._requests), core.steps_until(asked)
             self._requests.clear()
         for request in requests:
             request.answer.set_exception(FloatingPointError(why))
-        if left > 0:
-            core.follow_steps(left)
+        core.give_up_steps(left)

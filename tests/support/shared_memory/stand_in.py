@@ -22,6 +22,7 @@ from hydro_sim_core.shared_memory.layout import (
     BIN_WIDTH,
     NUM_BINS,
     NUM_CHANNELS,
+    NUM_DROPS,
     SHORTEST,
     Bank,
     Channel,
@@ -157,7 +158,11 @@ class StandIn:
     def _drop_steps(self) -> None:
         """Count steps as taken that are wanted no more."""
         dropped = self._control(Control.STEPS_DROPPED)
-        if dropped != self._dropped and self._get(Status.STEPS_TAKEN) < dropped:
+        taken = self._get(Status.STEPS_TAKEN)
+        if dropped != self._dropped and taken < dropped:
+            at = self.status + Status.DROPPED + 2 * (self._get(Status.DROPS) % NUM_DROPS)
+            self.words[at], self.words[at + 1] = taken, dropped
+            self._set(Status.DROPS, self._get(Status.DROPS) + 1)
             self._set(Status.STEPS_TAKEN, dropped)
             self.memory.wake(self.status + Status.STEPS_TAKEN)
         self._dropped = dropped

@@ -1,0 +1,126 @@
+"""Clients of a run in one process: lock-step where Python takes the steps, other scenes, dead controllers."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+
+from hydro_sim_core.shared_memory.client import Client, SimulationEnded, TookTooLong, connect
+from hydro_sim_core.shared_memory.layout import Channel, Control, Header, Life, Overrun
+from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.world import World
+from support.simulation.made_scenes import make_scene, slider
+from support.simulation.runners import wait_until
+
+_NUMBERS = count()
+
+
+def rail(time_step: float = 1e-3):
+    """A slider without gravity along its rail."""
+    return make_scene(
+        {"robot": slider(), "base": "fixed"},
+        actuators=[{"joints": ["rail_joint"], "mode": "effort"}],
+        time_step=time_step,
+    )
+
+
+@pytest.fixture
+def run() -> Iterator[tuple[FixedRateRunner, Client]]:
+    """A run as fast as possible, and a client of it."""
+    name = f"test_runner_{os.getpid()}_{next(_NUMBERS)}"
+    runner = FixedRateRunner(World(rail()), math.inf, shared_name=name)
+    runner.start()
+    with connect(name) as client:
+        yield runner, client
+    runner.close()
+
+
+def test_steps_that_python_takes_wait_for_permits(run) -> None:
+    """A listener makes it take them all: none was waited with, and the client was told that the process is stopped."""
+    runner, client = run
+    runner.add_listener(lambda snapshot: None)
+    with client.controller("arm", lock_step=True) as arm:
+        begin = arm.state
+        with pytest.raises(TookTooLong, match=r"the simulation waits for arm \(process"):
+            client.wait(begin.serial + 1, limit=0.3)
+        for i in range(1, 20):
+            arm.commands.give("rail_joint", effort=0.01 * i)
+            state = arm.step()
+            assert state.serial == begin.serial + i
+            assert state.efforts[0] == pytest.approx(0.01 * i, rel=1e-12)
+            assert state.began_ns > 0
+    assert client.wait(state.serial + 5).stepped
+    assert runner.steps_in_loop < client.newest().step
+
+
+def test_a_pace_that_a_client_has_set_outlives_the_scene(run) -> None:
+    """With another time step: it was that of the start again."""
+    runner, client = run
+    client.set_pace(0.25)
+    client.set_overrun(Overrun.CATCH_UP, 3.0)
+    runner.exchange(World(rail(time_step=2e-3)))
+    with pytest.raises(SimulationEnded):
+        client.newest()
+    control = runner._core.control
+    assert control[Control.PERIOD_NS] == 8_000_000
+    assert control[Control.OVERRUN] == Overrun.CATCH_UP
+    assert control[Control.MAX_BACKLOG_NS] == 3 * 10**9
+
+
+def test_another_scene_does_not_run_off_from_a_controller_in_lock_step(run) -> None:
+    runner, client = run
+    with client.controller("arm", lock_step=True) as arm:
+        arm.step()
+        runner.exchange(World(rail()))
+        assert runner.paused
+        steps = runner.snapshot().step
+        with pytest.raises(SimulationEnded):
+            arm.step()
+    with connect(client.name) as anew:
+        assert anew.newest().step == steps
+        anew.resume()
+        assert anew.wait(anew.newest().serial + 3).stepped
+
+
+def test_a_pause_is_there_before_a_dead_controller_is_not_waited_for_any_more(run) -> None:
+    """In between, the loop ran off without it."""
+    runner, client = run
+    arm = client.controller("arm", lock_step=True)
+    arm.step()
+    core = runner._core
+    words = client._memory.words
+    lock_step = words[Header.AT_CHANNELS] + arm.channel * words[Header.CHANNEL_WORDS] + Channel.LOCK_STEP
+    seen: list[tuple[int, int]] = []
+
+    def look() -> None:
+        while words[lock_step]:
+            pass
+        seen.append((int(core.control[Control.PAUSED]), client.newest().serial))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    last = arm.state.serial
+    arm._lock.release()  # as one that is killed
+    thread.join(20.0)
+    wait_until(lambda: client.status.life == Life.PAUSED)
+    assert seen == [(1, last)]
+    assert client.newest().serial == last
+
+
+def test_waiting_for_a_deadline_with_permits_left_takes_no_processor() -> None:
+    """It asked again and again whether a step is permitted."""
+    runner = FixedRateRunner(World(rail()), 0.01, lock_step=True)
+    runner.start()
+    runner.permit(1000)
+    wait_until(lambda: runner.snapshot().step > 0)
+    before, began = time.process_time(), time.monotonic()
+    time.sleep(0.6)
+    used = (time.process_time() - before) / (time.monotonic() - began)
+    runner.close()
+    assert used < 0.3
