@@ -63,11 +63,14 @@ def round_of(name: str, steps: int, control: Callable[[], object]) -> tuple[floa
         simulation.resume()
         control()
         simulation.pause()
-        states = [simulation.wait(serial, limit=60.0) for serial in range(begin + 1, begin + steps + 1)]
+        serials = range(begin + 1, begin + steps + 1)
+        told_of = [(serial, simulation.wait(serial, limit=60.0)) for serial in serials]
+        # Who runs by itself may have gone round the ring meanwhile.
+        states = [state for serial, state in told_of if state.serial == serial]
         told = hashlib.sha256(states[-1].q.tobytes() + states[-1].v.tobytes()).hexdigest()[:16]
         # A state that tells of a change from outside, such as a pause, has no begin.
         states = [state for state in states if state.began_ns > 0]
-        assert len(states) >= steps - 1
+        assert len(states) > steps // 4
         begins = [1e-9 * state.began_ns for state in states]
         took = [state.step_time for state in states]
         between = [b - a - step for (a, b), step in zip(itertools.pairwise(begins), took, strict=False)]
