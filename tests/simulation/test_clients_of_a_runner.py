@@ -113,12 +113,15 @@ def test_a_pause_is_there_before_a_dead_controller_is_not_waited_for_any_more(ru
     assert client.newest().serial == last
 
 
-def test_waiting_for_a_deadline_with_permits_left_takes_no_processor() -> None:
-    """It asked again and again whether a step is permitted."""
+@pytest.mark.parametrize("paused", [False, True])
+def test_waiting_with_permits_left_takes_no_processor(paused: bool) -> None:
+    """For a deadline, or in a pause: it asked again and again whether a step is permitted."""
     runner = FixedRateRunner(World(rail()), 0.01, lock_step=True)
     runner.start()
     runner.permit(1000)
     wait_until(lambda: runner.snapshot().step > 0)
+    if paused:
+        runner.pause()
     before, began = time.process_time(), time.monotonic()
     time.sleep(0.6)
     used = (time.process_time() - before) / (time.monotonic() - began)

@@ -48,6 +48,7 @@ from hydro_sim_core.simulation.realtime.loop_data import (
     LOOKED_UNTIL,
     READ,
     SERIAL,
+    TAKEOVERS,
     TIMED_OUT,
     Loop,
     make_loop,
@@ -266,8 +267,10 @@ class Core:
     def forget_commands(self) -> None:
         """Have clients lead no joint and no set of theirs be in force, as after a reset of the commands."""
         joints = self.loop.joints
-        joints[joints[:, CHANNEL] >= 0, TIMED_OUT] = 1
+        led = joints[:, CHANNEL] >= 0
+        joints[led, TIMED_OUT] = 1
         joints[:, CHANNEL] = -1
+        self.loop.own[TAKEOVERS] += np.count_nonzero(led)
         self.loop.until[:] = np.inf
         for channel in self._channels():
             channel[Channel.TAKEN] = 0

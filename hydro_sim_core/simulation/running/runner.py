@@ -408,7 +408,8 @@ class FixedRateRunner(RunnerRequests):
             bell = core.bell()
             core.beat()
             left = until - time.monotonic()
-            if left <= 0.0 or self._has_word(paused) or (timeout is None and self._permitted > 0):
+            is_permitted = timeout is None and not paused and self._lock_step and self._permitted > 0
+            if left <= 0.0 or is_permitted or self._has_word(paused):
                 return
             core.wait_on_bell(bell, min(left, _HEARTBEAT))
 
