@@ -79,10 +79,11 @@ def test_more_steps_than_counts_can_tell_apart_are_refused(client) -> None:
     client.pause()
     client.step()
     client._memory.add(client._control + Control.STEPS_ASKED, (1 << 31) - 10)
-    with pytest.raises(InputError, match="steps: are 20 beside others; ask when those are taken"):
-        client.step(20)
-    client._memory.add(client._control + Control.STEPS_ASKED, 100)
+    with pytest.raises(InputError, match=f"steps: are {2**30} beside others; ask when those are taken"):
+        client.step(2**30)  # some of those before are taken meanwhile
+    client._memory.add(client._control + Control.STEPS_ASKED, 2**30)
     client.pause()
+    client.poll(lambda: not client._takes_steps(), "the mend of the counts", 10.0)
     before = client.newest().serial
     assert client.step(5).serial >= before + 5
 
