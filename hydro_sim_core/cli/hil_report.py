@@ -214,6 +214,8 @@ def plot_report(report: HilReport, path: Path) -> None:
 
 
 def _draw_periods(axes: Axes, report: HilReport) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     durations, counts = _columns(report.histograms.get("period", []))
     axes.step(1e3 * durations, counts, where="mid", color="#3b5b92", linewidth=1.2)
     axes.fill_between(1e3 * durations, counts, step="mid", color="#3b5b92", alpha=0.25)
@@ -224,6 +226,10 @@ def _draw_periods(axes: Axes, report: HilReport) -> None:
     if len(durations):
         axes.set_xscale("log")
         axes.set_yscale("log")
+        # Periods span less than a decade, where the labels of the minor ticks run into each other.
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel="period [ms]", ylabel="steps a bin of one per cent", title="From step to step")
     axes.grid(alpha=0.3, which="both")
 
@@ -246,7 +252,7 @@ def _draw_exceedance(axes: Axes, report: HilReport) -> None:
     if axes.lines:
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.legend()
+        axes.legend(loc="upper right")
     axes.set(xlabel="duration [ms]", ylabel="share that takes at least as long", title="How often how late")
     axes.grid(alpha=0.3, which="both")
 
