@@ -252,7 +252,7 @@ def _draw_exceedance(axes: Axes, report: HilReport) -> None:
     if axes.lines:
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.legend(loc="upper right")
+        axes.legend(loc="lower left", fontsize="small")
     axes.set(xlabel="duration [ms]", ylabel="share that takes at least as long", title="How often how late")
     axes.grid(alpha=0.3, which="both")
 

@@ -175,11 +175,12 @@ class Client(Connection):
         if (before - words[self._status + Status.STEPS_TAKEN]) % _ROUND + count >= _ROUND // 2:
             raise InputError(SOURCE, "steps", f"are {count} beside others", "ask when those are taken")
         drops, failures = words[self._status + Status.DROPS], words[self._status + Status.FAILURES]
+        asked = None
         try:
             asked = self._ask(Control.STEPS_ASKED, count)
             self._wait_for_steps(asked, f"all of {count} steps", limit)
         except BaseException:  # a Ctrl-C too: nobody waits for them any more
-            self._drop_steps()
+            self._drop_steps(asked)
             self.ring()
             raise
         if self._are_dropped(before, asked, drops):
@@ -274,7 +275,9 @@ class Client(Connection):
         self.ring()
         return asked
 
-    def _drop_steps(self) -> None:
-        """Have those steps dropped that are asked for and not taken yet."""
+    def _drop_steps(self, up_to: int | None = None) -> None:
+        """Have steps dropped that are not taken yet, up to a value of ``Control.STEPS_ASKED``; all by default."""
         words, control = self._memory.words, self._control
-        words[control + Control.STEPS_DROPPED] = words[control + Control.STEPS_ASKED]
+        words[control + Control.STEPS_DROPPED] = (
+            words[control + Control.STEPS_ASKED] if up_to is None else up_to
+        )

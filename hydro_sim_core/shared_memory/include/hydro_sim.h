@@ -384,7 +384,7 @@ static inline int hydro_sim_take_steps(hydro_sim *sim, int64_t number, double li
     hydro_sim_ring(sim);
     result = hydro_sim_await_word(sim, taken, before + number, limit, 0);
     if (result) {
-        hydro_sim_store(sim->control + HYDRO_SIM_CONTROL_STEPS_DROPPED, hydro_sim_load(asking));
+        hydro_sim_store(sim->control + HYDRO_SIM_CONTROL_STEPS_DROPPED, before + number);
         hydro_sim_ring(sim);
         return result;
     }
