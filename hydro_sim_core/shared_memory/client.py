@@ -269,7 +269,6 @@ class Client(Connection):
 
     def _ask(self, counter: Control, amount: int) -> int:
         """Count up what is asked for, and have the loop look; return the count that it is to follow to."""
-        self.check_open()
         self._memory.add(self._control + counter, amount)
         asked = self._memory.words[self._control + counter]
         self.ring()

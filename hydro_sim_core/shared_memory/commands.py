@@ -59,11 +59,8 @@ class Commands:
     def _checked(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.integer[Any]]:
         """Rows that a caller gives, if they are some."""
         count = len(self._names)
-        if (
-            rows.dtype.kind not in "iu"
-            or rows.ndim != 1
-            or (rows.size and not 0 <= rows.min() <= rows.max() < count)
-        ):
+        is_list = rows.dtype.kind in "iu" and rows.ndim == 1
+        if not is_list or not all(0 <= row < count for row in rows.tolist()):
             mend = f"give names, or an array of whole numbers from 0 to {count - 1}"
             raise InputError(SOURCE, "joints", f"{excerpt(rows.tolist())} are no rows of joints", mend)
         return rows
@@ -97,7 +94,7 @@ class Commands:
                 gains or the time-out are negative.
         """
         rows = self.rows(joints)
-        if np.unique(rows).size < rows.size:
+        if len(set(rows.tolist())) < rows.size:
             raise InputError(SOURCE, "joints", "has one joint twice", "give each once")
         mode = int(Mode.FLOATS) if check_flag("floats", floats) else 0
         values: dict[Command, npt.ArrayLike] = {Command.TIMEOUT: timeout}

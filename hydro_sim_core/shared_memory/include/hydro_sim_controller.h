@@ -16,6 +16,11 @@ typedef struct {
     int64_t *state;    /* the slot that the commands answer */
 } hydro_sim_controller;
 
+/* Whether a controller has its channel, of a simulation that is open. */
+static inline int hydro_sim_is_taken(const hydro_sim_controller *controller) {
+    return controller->descriptor >= 0 && controller->sim->words;
+}
+
 static inline int hydro_sim_is_finite(double value) { return value >= -DBL_MAX && value <= DBL_MAX; }
 
 /* Whether a joint has the interfaces of a mode; gains of the command let every drive follow positions and velocities. */
@@ -31,11 +36,12 @@ static inline int hydro_sim_has_interfaces(const hydro_sim *sim, int64_t row, in
 static inline int hydro_sim_command(hydro_sim_controller *controller, int64_t row, int64_t mode, double position,
                                     double velocity, double effort, double kp, double kd, double timeout) {
     int64_t *command;
-    if (controller->descriptor < 0) return HYDRO_SIM_CLOSED;
+    if (!hydro_sim_is_taken(controller)) return HYDRO_SIM_CLOSED;
     if (row < 0 || row >= hydro_sim_num_joints(controller->sim)) return HYDRO_SIM_OUT_OF_RANGE;
     if (mode && !hydro_sim_has_interfaces(controller->sim, row, mode)) return HYDRO_SIM_NO_INTERFACE;
     if (!hydro_sim_is_finite(position) || !hydro_sim_is_finite(velocity) || !hydro_sim_is_finite(effort) ||
-        !(hydro_sim_is_finite(kp) && kp >= 0.0) || !(hydro_sim_is_finite(kd) && kd >= 0.0) || !(hydro_sim_is_finite(timeout) && timeout >= 0.0))
+        !hydro_sim_is_finite(kp) || kp < 0.0 || !hydro_sim_is_finite(kd) || kd < 0.0 || !hydro_sim_is_finite(timeout) ||
+        timeout < 0.0)
         return HYDRO_SIM_NOT_FINITE;
     command = controller->commands + row * HYDRO_SIM_COMMAND_END;
     command[HYDRO_SIM_COMMAND_MODE] = mode;
@@ -52,7 +58,7 @@ static inline int hydro_sim_command(hydro_sim_controller *controller, int64_t ro
 static inline int hydro_sim_send(hydro_sim_controller *controller) {
     const int64_t *header;
     int64_t sequence, now, joints, row, word, *bank;
-    if (controller->descriptor < 0 || !controller->sim->words) return HYDRO_SIM_CLOSED;
+    if (!hydro_sim_is_taken(controller)) return HYDRO_SIM_CLOSED;
     header = controller->sim->words;
     sequence = controller->channel[HYDRO_SIM_CHANNEL_SEQUENCE];
     now = hydro_sim_now();
@@ -79,7 +85,7 @@ static inline int hydro_sim_step(hydro_sim_controller *controller, int64_t numbe
     hydro_sim *sim = controller->sim;
     int64_t target, permitted, at;
     if (!hydro_sim_is_count(number)) return HYDRO_SIM_OUT_OF_RANGE;
-    if (controller->descriptor < 0 || !sim->words) return HYDRO_SIM_CLOSED;
+    if (!hydro_sim_is_taken(controller)) return HYDRO_SIM_CLOSED;
     at = sim->words[HYDRO_SIM_HEADER_SLOT_COMMANDS] + controller->number;
     permitted = hydro_sim_load(controller->channel + HYDRO_SIM_CHANNEL_PERMITTED) - 1;
     target = controller->state[HYDRO_SIM_SLOT_SERIAL] + number;

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
 from hydro_sim_core.simulation.batches.stepping import VARIED
-from hydro_sim_core.simulation.batches.written import unusable
+from hydro_sim_core.simulation.batches.written import unusable, written_rows
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
 from hydro_sim_core.simulation.world.world import World
@@ -57,9 +57,7 @@ class CpuWorlds:
             name: _rows([_owner(m.model, owner, field) for m in machines], scene_of)
             for name, (owner, field) in VARIED.items()
         }
-        # What users write: commands, loads and parameters, by the names that they know.
-        written = {path.rpartition(".")[2]: rows for path, rows in self.rows.items() if ".state." not in path}
-        self._written = written | self._varied
+        self._written = written_rows(self.rows, self._varied)
         self.failures: dict[int, str] = {}
         for world in scenes:
             world.save_state()  # by what states are known stays that of the scene, whatever the parameters

@@ -21,7 +21,7 @@ from hydro_sim_core.simulation.batches.programs import (
 )
 from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Order, WorldData
 from hydro_sim_core.simulation.batches.variants import Differing, differing_constants, share_shapes
-from hydro_sim_core.simulation.batches.written import unusable
+from hydro_sim_core.simulation.batches.written import unusable, written_rows
 from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
 from hydro_sim_core.simulation.stepping.machine import GROWTH
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, Scratch, State
@@ -120,7 +120,8 @@ class SideBySideWorlds:
         self._world = self._scenes[0].copy()
         self._faces = max(LEAST_FACES, math.ceil(ROOM * max(map(_faces_of_a_step, scenes))))
         self._memory = self._placed()
-        self._begin(list(range(self._n)))
+        if len(scenes) > 1:  # all rows have what the first one starts with
+            self._begin(list(range(self._n)))
 
     @property
     def rows(self) -> dict[str, Any]:
@@ -173,7 +174,8 @@ class SideBySideWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
-        for i, why in unusable(self.numpy, self._written()):
+        parameters = {name: self.parameter(name) for name in VARIED}
+        for i, why in unusable(self.numpy, written_rows(self.rows, parameters)):
             if i not in self.failures:
                 self._freeze(i, why)
         last = self._clock + n
@@ -182,12 +184,6 @@ class SideBySideWorlds:
             time = self._clock * time_step
             self._command(time)
             self._advance(min(last - self._clock, script.steps_until_change(time, time_step)))
-
-    def _written(self) -> dict[str, Any]:
-        """Rows that users write, by the names that they know."""
-        fields = (path for path in self.rows if path.startswith(("machine.drives.", "machine.loads.")))
-        written = {path.rpartition(".")[2]: self.rows[path] for path in fields}
-        return written | {name: self.parameter(name) for name in VARIED}
 
     def _freeze(self, i: int, why: str) -> None:
         """Let a world stay where it is, until it is set free."""

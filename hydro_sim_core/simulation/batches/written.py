@@ -53,6 +53,19 @@ class Parameters(Mapping[str, Any]):
             ) from None
 
 
+def written_rows(rows: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Rows that users write, by the names that they know: commands, loads and parameters.
+
+    Args:
+        rows: Arrays (n, ...) by the path of the field in ``WorldData``.
+        parameters: Those of the parameters, by name.
+    """
+    given = {
+        path: array for path, array in rows.items() if path.startswith(("machine.drives.", "machine.loads."))
+    }
+    return {path.rpartition(".")[2]: array for path, array in given.items()} | dict(parameters)
+
+
 def unusable(numpy: Any, written: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     """Worlds with a number that is none, or negative where it may not be, and which.
 

@@ -258,10 +258,10 @@ class Core:
         at = Status.DROPPED + 2 * (int(self.status[Status.DROPS]) % NUM_DROPS)
         self.status[[at, at + 1]] = taken, taken + number
         steps_of_pause.note_drop(self._handle)
-        steps_of_pause.follow_steps(self._handle, taken + number)
+        self.follow_steps(number)
 
     def follow_steps(self, number: int) -> None:
-        """Tell clients that so many of the steps that were asked for are taken."""
+        """Tell clients that so many of the steps that were asked for are taken, or dropped."""
         steps_of_pause.follow_steps(self._handle, int(self.status[Status.STEPS_TAKEN]) + number)
 
     def forget_commands(self) -> None:
@@ -353,9 +353,7 @@ class Core:
         with self._lock:
             if self.segment is None:
                 return led
-            for c in range(NUM_CHANNELS):
-                first = self.header[Header.AT_CHANNELS] + c * self.header[Header.CHANNEL_WORDS]
-                channel = self.words[first : first + Channel.END]
+            for c, channel in enumerate(self._channels()):
                 if not channel[Channel.CLIENT_PID]:
                     continue
                 # With its lock nobody else can take the channel meanwhile, whose words these would be.
