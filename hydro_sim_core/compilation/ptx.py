@@ -249,7 +249,7 @@ def shape_code() -> None:
     different places of long straight code wait for instructions more than unrolling saves. What has been stored is
     looked for far back, so that what is computed of a polygon stays in registers.
     """
-    for option in ("-unroll-full-max-count=8", "-unroll-runtime=0", "-unroll-allow-partial=0"):
+    for option in ("-unroll-full-max-count=17", "-unroll-runtime=0", "-unroll-allow-partial=0"):
         llvm.set_option("", option)
     dead_stores = ("dse-memoryssa-scanlimit", "dse-memoryssa-walklimit")
     for limit in ("memdep-block-scan-limit", "memssa-check-limit", *dead_stores):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation.instructions import one_thread_a_world
 from hydro_sim_core.solvers.face_laws import normal_law
 from hydro_sim_core.solvers.face_state import face_state, patch_state, twist_of
 from hydro_sim_core.solvers.point_law import evaluate_point, point_slope, sum_pressed
@@ -18,6 +19,7 @@ from hydro_sim_core.solvers.problem import FRICTION, LANES, SLIP
 
 #: Accumulators of one patch: wrench impulse (6), then the upper triangle of the Hessian (21).
 NUM_SUMS = 27
+_NOTHING = (0.0,) * NUM_SUMS
 #: Squared cosine of 60 degrees, the largest change of a slip direction in one Newton step of TAMSI.
 COS2_MAX_TURN = 0.25
 MAX_HALVINGS = 20
@@ -33,7 +35,77 @@ def is_point(problem, p):
 
 
 @kernel(inline=True)
-def accumulate_block(law, block, twist, patch, sums):
+def _terms(law, face, patch):
+    """What a face adds to the ``NUM_SUMS`` accumulators of its patch.
+
+    Reads face: x0, x1, x2; law: respond.
+    """
+    x0, x1, x2 = face.x0, face.x1, face.x2
+    f0, f1, f2, k00, k01, k02, k11, k12, k22 = law.respond(face, patch)
+    moment = x1 * f2 - x2 * f1, x2 * f0 - x0 * f2, x0 * f1 - x1 * f0
+    # Rows of [x] K: moment of the face's impulse per unit of linear velocity.
+    m00, m01, m02 = x1 * k02 - x2 * k01, x1 * k12 - x2 * k11, x1 * k22 - x2 * k12
+    m10, m11, m12 = x2 * k00 - x0 * k02, x2 * k01 - x0 * k12, x2 * k02 - x0 * k22
+    m20, m21, m22 = x0 * k01 - x1 * k00, x0 * k11 - x1 * k01, x0 * k12 - x1 * k02
+    # Angular block: [x] K [x]^T, upper triangle.
+    a00, a01, a02 = x1 * m02 - x2 * m01, x2 * m00 - x0 * m02, x0 * m01 - x1 * m00
+    a11, a12, a22 = x2 * m10 - x0 * m12, x0 * m11 - x1 * m10, x0 * m21 - x1 * m20
+    mixed = m00, m01, m02, m10, m11, m12, m20, m21, m22
+    return (*moment, f0, f1, f2, a00, a01, a02, a11, a12, a22, *mixed, k00, k01, k02, k11, k12, k22)
+
+
+@kernel(inline=True)
+def _plus(x, y):
+    return (
+        *(x[0] + y[0], x[1] + y[1], x[2] + y[2]),
+        *(x[3] + y[3], x[4] + y[4], x[5] + y[5]),
+        *(x[6] + y[6], x[7] + y[7], x[8] + y[8]),
+        *(x[9] + y[9], x[10] + y[10], x[11] + y[11]),
+        *(x[12] + y[12], x[13] + y[13], x[14] + y[14]),
+        *(x[15] + y[15], x[16] + y[16], x[17] + y[17]),
+        *(x[18] + y[18], x[19] + y[19], x[20] + y[20]),
+        *(x[21] + y[21], x[22] + y[22], x[23] + y[23]),
+        *(x[24] + y[24], x[25] + y[25], x[26] + y[26]),
+    )
+
+
+@kernel(inline=True)
+def _add(sums, row, i, terms):
+    """Add terms to the accumulators in column ``i`` of rows of this length.
+
+    One by one: the compiler then sees all distances between rows, and makes vector instructions of a loop over columns.
+    """
+    sums[i] += terms[0]
+    sums[row + i] += terms[1]
+    sums[2 * row + i] += terms[2]
+    sums[3 * row + i] += terms[3]
+    sums[4 * row + i] += terms[4]
+    sums[5 * row + i] += terms[5]
+    sums[6 * row + i] += terms[6]
+    sums[7 * row + i] += terms[7]
+    sums[8 * row + i] += terms[8]
+    sums[9 * row + i] += terms[9]
+    sums[10 * row + i] += terms[10]
+    sums[11 * row + i] += terms[11]
+    sums[12 * row + i] += terms[12]
+    sums[13 * row + i] += terms[13]
+    sums[14 * row + i] += terms[14]
+    sums[15 * row + i] += terms[15]
+    sums[16 * row + i] += terms[16]
+    sums[17 * row + i] += terms[17]
+    sums[18 * row + i] += terms[18]
+    sums[19 * row + i] += terms[19]
+    sums[20 * row + i] += terms[20]
+    sums[21 * row + i] += terms[21]
+    sums[22 * row + i] += terms[22]
+    sums[23 * row + i] += terms[23]
+    sums[24 * row + i] += terms[24]
+    sums[25 * row + i] += terms[25]
+    sums[26 * row + i] += terms[26]
+
+
+@kernel(inline=True)
+def _accumulate_block(law, block, twist, patch, sums):
     """Add one block's impulse and Hessian to ``sums``.
 
     Blocks and sums are flat arrays, so that distances between rows are constants to the compiler; otherwise it cannot
@@ -45,45 +117,34 @@ def accumulate_block(law, block, twist, patch, sums):
         twist: ``Twist`` of B relative to A at the reference point.
         patch: ``PatchState``.
         sums: (NUM_SUMS * LANES,) accumulators.
-
-    Reads law: respond.
     """
     for i in range(LANES):
-        face = face_state(block, i, twist)
-        x0, x1, x2 = face.x0, face.x1, face.x2
-        f0, f1, f2, k00, k01, k02, k11, k12, k22 = law.respond(face, patch)
-        sums[i] += x1 * f2 - x2 * f1
-        sums[1 * LANES + i] += x2 * f0 - x0 * f2
-        sums[2 * LANES + i] += x0 * f1 - x1 * f0
-        sums[3 * LANES + i] += f0
-        sums[4 * LANES + i] += f1
-        sums[5 * LANES + i] += f2
-        # Rows of [x] K: moment of the face's impulse per unit of linear velocity.
-        m00, m01, m02 = x1 * k02 - x2 * k01, x1 * k12 - x2 * k11, x1 * k22 - x2 * k12
-        m10, m11, m12 = x2 * k00 - x0 * k02, x2 * k01 - x0 * k12, x2 * k02 - x0 * k22
-        m20, m21, m22 = x0 * k01 - x1 * k00, x0 * k11 - x1 * k01, x0 * k12 - x1 * k02
-        # Angular block: [x] K [x]^T, upper triangle.
-        sums[6 * LANES + i] += x1 * m02 - x2 * m01
-        sums[7 * LANES + i] += x2 * m00 - x0 * m02
-        sums[8 * LANES + i] += x0 * m01 - x1 * m00
-        sums[9 * LANES + i] += x2 * m10 - x0 * m12
-        sums[10 * LANES + i] += x0 * m11 - x1 * m10
-        sums[11 * LANES + i] += x0 * m21 - x1 * m20
-        sums[12 * LANES + i] += m00
-        sums[13 * LANES + i] += m01
-        sums[14 * LANES + i] += m02
-        sums[15 * LANES + i] += m10
-        sums[16 * LANES + i] += m11
-        sums[17 * LANES + i] += m12
-        sums[18 * LANES + i] += m20
-        sums[19 * LANES + i] += m21
-        sums[20 * LANES + i] += m22
-        sums[21 * LANES + i] += k00
-        sums[22 * LANES + i] += k01
-        sums[23 * LANES + i] += k02
-        sums[24 * LANES + i] += k11
-        sums[25 * LANES + i] += k12
-        sums[26 * LANES + i] += k22
+        _add(sums, LANES, i, _terms(law, face_state(block, i, twist), patch))
+
+
+@kernel(inline=True)
+def _sum_over_faces(law, blocks, first, last, twist, patch, sums):
+    """Write impulse and Hessian of all faces of blocks ``first`` to ``last`` - 1 to the first entries of ``sums``.
+
+    The order of summation is fixed, so that the result does not depend on the width of vectors: every lane by itself,
+    then the lanes. Where one thread steps a world it takes one lane after another, and sums stay in registers.
+    """
+    if one_thread_a_world():
+        sums[:NUM_SUMS] = 0.0
+        for i in range(LANES):
+            of_lane = _NOTHING
+            for b in range(first, last):
+                of_lane = _plus(of_lane, _terms(law, face_state(blocks[b], i, twist), patch))
+            _add(sums, 1, 0, of_lane)
+        return
+    sums[: NUM_SUMS * LANES] = 0.0
+    for b in range(first, last):
+        _accumulate_block(law, blocks[b], twist, patch, sums)
+    for k in range(NUM_SUMS):
+        total = 0.0
+        for i in range(LANES):
+            total += sums[k * LANES + i]
+        sums[k] = total
 
 
 @kernel
@@ -97,15 +158,7 @@ def evaluate_patch(problem, law, p, V, sums, impulse, hessian):
         evaluate_point(problem.points, problem.friction[p], j, V, impulse, hessian)
         return
     blocks, patch, twist = problem.blocks, patch_state(problem, p), twist_of(V)
-    sums[: NUM_SUMS * LANES] = 0.0
-    for b in range(problem.first_block[p], problem.first_block[p + 1]):
-        accumulate_block(law, blocks[b], twist, patch, sums)
-    # Fixed order of summation: the result does not depend on the vector width.
-    for k in range(NUM_SUMS):
-        total = 0.0
-        for i in range(LANES):
-            total += sums[k * LANES + i]
-        sums[k] = total
+    _sum_over_faces(law, blocks, problem.first_block[p], problem.first_block[p + 1], twist, patch, sums)
     for k in range(6):
         impulse[k] = sums[k]
     k = 6

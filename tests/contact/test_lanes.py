@@ -29,7 +29,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     make_face_buffer,
 )
 from hydro_sim_core.contact.pressure_field.kept_pairs import NOTHING_KEPT, begin_pass
-from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane
+from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, cut_lane, fill_lane
 from hydro_sim_core.contact.pressure_field.lane_planes import (
     cut_on_half_space,
     cut_on_rigid_half_space,
@@ -289,6 +289,7 @@ class Cutting(NamedTuple):
     pairs: ConstInt2D
     R_BA: Float2D
     p_BA: Float1D
+    polygons: Float2D
 
 
 @kernel
@@ -297,7 +298,11 @@ def cut_pairs(cutting, solve, dt):
     on_half_space = geometries.kind[1] != COMPLIANT_MESH
     for lane in range(pairs.shape[0]):
         fill_lane(geometries, pairs[lane, 0], pairs[lane, 1], NO_SLOT, 0, on_half_space, cutting, lane)
-    cut_block(geometries, 0, 1, cutting.R_BA, cutting.p_BA, pairs.shape[0], cutting)
+    cut_block(geometries, 0, 1, cutting.R_BA, cutting.p_BA, cutting)
+    for lane in range(pairs.shape[0]):
+        column = cut_lane(geometries, 0, 1, cutting.R_BA, cutting.p_BA, lane, cutting)
+        for row in range(cutting.polygons.shape[1]):
+            cutting.polygons[lane, row] = cutting.block[(FACE + row) * LANES + column]
 
 
 @entry
@@ -334,14 +339,14 @@ def test_one_polygon_after_another_has_the_bits_of_all_at_once(name, cut_side_by
         pairs,
         R_BA,
         p_BA,
+        np.zeros((len(pairs), BLOCK_ROWS - FACE)),
     )
     plan = Plan(given, SideBySide(), 2)
     program = HostProgram(object_code(cut_side_by_side, (plan.words, plan.structs), 2, Target("generic", "")))
     placed = Placed(plan, 3, np, lambda array: array.ctypes.data)
     program.run(placed, 0.0)
     cut_at_once(given, 0.0)
-    expected = given.block.reshape(BLOCK_ROWS, LANES)[FACE:, : len(pairs)]
-    assert np.all(expected[AREA] > 0.0)
+    assert np.all(given.polygons[:, AREA] > 0.0)
     for i in range(3):
-        block = plan.from_lane(np.ascontiguousarray(placed.lane_of(i)), "block")
-        assert np.array_equal(block.reshape(BLOCK_ROWS, LANES)[FACE:, : len(pairs)], expected)
+        polygons = plan.from_lane(np.ascontiguousarray(placed.lane_of(i)), "polygons")
+        assert np.array_equal(polygons, given.polygons)

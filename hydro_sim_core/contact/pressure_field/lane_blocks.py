@@ -26,7 +26,7 @@ from hydro_sim_core.contact.pressure_field.lane_planes import (
     cut_tetrahedra,
     cut_triangles,
 )
-from hydro_sim_core.contact.pressure_field.lanes import BLOCK_ROWS, FACE, LANES, RECORD_A, RECORD_B
+from hydro_sim_core.contact.pressure_field.lanes import LANES, RECORD_A, RECORD_B
 from hydro_sim_core.contact.pressure_field.polygon import NEAR
 
 #: Share of a way that counts, for round-off.
@@ -118,44 +118,52 @@ def _load_records(geometries, element_a, element_b, on_half_space, w, lane):
 
 
 @kernel(inline=True)
-def cut_block(geometries, a, b, R_BA, p_BA, num_lanes, scratch):
-    """Compute the polygons of the first ``num_lanes`` lanes of a block, or of all.
+def cut_block(geometries, a, b, R_BA, p_BA, scratch):
+    """Compute the polygons of all lanes of a block, unless ``cut_lane`` does.
 
     Reads scratch: block.
     Writes scratch: block.
     """
-    if one_thread_a_world():
-        _cut_one_by_one(geometries, a, b, R_BA, p_BA, num_lanes, scratch)
-    else:
+    if not one_thread_a_world():
         _cut_all(geometries, a, b, R_BA, p_BA, scratch.block)
 
 
+@kernel(inline=True)
+def cut_lane(geometries, a, b, R_BA, p_BA, lane, scratch):
+    """Column of the block where the polygon of a lane stands, after ``cut_block``.
+
+    Where one thread steps a world it is computed only now, in the first column, until the next one is: rows of one lane
+    stay in a GPU's caches; those of all lanes, of all worlds that it steps at a time, do not.
+
+    Reads scratch: in_lanes.
+    """
+    if not one_thread_a_world():
+        return lane
+    pair = scratch.in_lanes[lane]
+    _cut_one(geometries, a, b, pair[0], pair[1], R_BA, p_BA, scratch)
+    return 0
+
+
 @kernel
-def _cut_one_by_one(geometries, a, b, R_BA, p_BA, num_lanes, scratch):
-    """Compute one polygon after another in the first lane, whose own is the last; their faces go to their lanes.
+def _cut_one(geometries, a, b, element_a, element_b, R_BA, p_BA, scratch):
+    """Compute the polygon of one pair in the first lane.
 
-    Rows of one lane stay in a GPU's caches; those of all lanes, of all worlds that it steps at a time, do not.
-
-    Reads geometries: field_start, fields, kind, margin; scratch: block, in_lanes.
+    Reads geometries: field_start, fields, kind, margin; scratch: block.
     Writes scratch: block.
     """
     w, on_half_space = scratch.block, geometries.kind[b] != COMPLIANT_MESH
     a_is_rigid = geometries.kind[a] == RIGID_MESH
-    for lane in range(num_lanes - 1, -1, -1):
-        pair = scratch.in_lanes[lane]
-        _load_records(geometries, pair[0], pair[1], on_half_space, w, 0)
-        if not on_half_space:
-            if a_is_rigid:
-                cut_first_triangles(w, R_BA, p_BA)
-            else:
-                cut_first_tetrahedra(w, R_BA, p_BA)
-        elif geometries.kind[b] == RIGID_HALF_SPACE:
-            cut_first_on_rigid_half_space(w, R_BA, p_BA)
+    _load_records(geometries, element_a, element_b, on_half_space, w, 0)
+    if not on_half_space:
+        if a_is_rigid:
+            cut_first_triangles(w, R_BA, p_BA)
         else:
-            field = geometries.fields[geometries.field_start[b]]
-            cut_first_on_half_space(w, R_BA, p_BA, field, geometries.margin[b], a_is_rigid)
-        for row in range(FACE, BLOCK_ROWS):
-            w[row * LANES + lane] = w[row * LANES]
+            cut_first_tetrahedra(w, R_BA, p_BA)
+    elif geometries.kind[b] == RIGID_HALF_SPACE:
+        cut_first_on_rigid_half_space(w, R_BA, p_BA)
+    else:
+        field = geometries.fields[geometries.field_start[b]]
+        cut_first_on_half_space(w, R_BA, p_BA, field, geometries.margin[b], a_is_rigid)
 
 
 @kernel(inline=True)

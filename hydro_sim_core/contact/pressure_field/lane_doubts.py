@@ -17,7 +17,7 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     NOTHING_KEPT,
     PASS,
 )
-from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane
+from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, cut_lane, fill_lane
 from hydro_sim_core.contact.pressure_field.lanes import DOUBTFUL, EDGES, LANES, NUM_LINES, WORD
 from hydro_sim_core.contact.pressure_field.visits import NO_SLOT, entry_of
 from hydro_sim_core.contact.pressure_field.walk import pair_behind
@@ -91,11 +91,12 @@ def is_torn(geometries, pair, found, num_vanished, scratch):
 
     Reads scratch.kept: vanished.
     """
-    for k in range(num_vanished):
+    torn, k = False, 0
+    while k < num_vanished and not torn:
         gone = scratch.kept.vanished[k]
-        if note_tear(geometries, pair, gone[0], gone[1], gone[2], found, scratch):
-            return True
-    return False
+        torn = note_tear(geometries, pair, gone[0], gone[1], gone[2], found, scratch)
+        k += 1
+    return torn
 
 
 @kernel(inline=True)
@@ -113,9 +114,10 @@ def is_still_in_doubt(geometries, a, b, pair, R_BA, p_BA, scratch):
     fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, 0)
     if is_tear:
         fill_lane(geometries, doubt[HAS_NONE], doubt[HAS_NONE + 1], NO_SLOT, 0, on_half_space, scratch, 1)
-    cut_block(geometries, a, b, R_BA, p_BA, 2 if is_tear else 1, scratch)
-    word, behind = int(w[WORD * LANES]), int(w[WORD * LANES + 1])
+    cut_block(geometries, a, b, R_BA, p_BA, scratch)
+    word = int(w[WORD * LANES + cut_lane(geometries, a, b, R_BA, p_BA, 0, scratch)])
     if is_tear:
+        behind = int(w[WORD * LANES + cut_lane(geometries, a, b, R_BA, p_BA, 1, scratch)])
         is_open = _leads_to(geometries, one, other, word & EDGES, doubt[HAS_NONE], doubt[HAS_NONE + 1])
         is_doubtful = is_open and behind & EDGES == 0
     else:

@@ -13,6 +13,8 @@ polygon decide nothing, since which of them are tried depends on what was kept.
 from __future__ import annotations
 
 from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, entry, kernel
+from hydro_sim_core.compilation.instructions import one_thread_a_world
+from hydro_sim_core.compilation.local_arrays import local_floats
 from hydro_sim_core.contact.geometry_set import GeometrySet
 from hydro_sim_core.contact.pressure_field.containment import one_lies_in_other
 from hydro_sim_core.contact.pressure_field.elements import (
@@ -48,7 +50,7 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     way_from,
     write_pose,
 )
-from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, fill_lane, way_to_meet
+from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, cut_lane, fill_lane, way_to_meet
 from hydro_sim_core.contact.pressure_field.lane_doubts import (
     is_still_in_doubt,
     is_torn,
@@ -213,30 +215,114 @@ def _append_contact_faces(faces, count, num, found, has_margin, scratch):
     With a margin those are left out that the line of zero pressure parts.
 
     Reads scratch: ahead, report; scratch.kept: faces, places.
-    Writes faces: data, elements, num_vertices; scratch: report.
+    Writes scratch: report.
     """
-    data, kept = faces.data, scratch.kept
+    kept = scratch.kept
     for k in range(num):
         face = kept.faces[kept.places[k]]
         area, pressure = face[AREA], face[PRESSURE]
-        if not area > 0.0 or (has_margin and found[k, 2] & CROSSES_ZERO):
-            continue
-        if found[k, 2] & IS_FACE == 0:
-            if pressure > 0.0:
+        if area > 0.0 and not (has_margin and found[k, 2] & CROSSES_ZERO):
+            if found[k, 2] & IS_FACE:
+                _append(faces, count, found[k, 0], found[k, 1], face)
+                count += 1
+            elif pressure > 0.0:
                 normal = face[NORMAL], face[NORMAL + 1], face[NORMAL + 2]
                 scratch.report[DROPPED_FORCE] += area * pressure * share_ahead(normal, scratch.ahead)
-            continue
-        for row in range(NUM_ROWS):
-            data[row, count] = face[row]
-        faces.num_vertices[count] = 0
-        faces.elements[count, 0], faces.elements[count, 1] = found[k, 0], found[k, 1]
-        count += 1
     return count
 
 
 @kernel(inline=True)
+def _append(faces, count, element_a, element_b, face):
+    """Append a face that has no polygon yet.
+
+    Writes faces: data, elements, num_vertices.
+    """
+    data, values = faces.data, local_floats(NUM_ROWS)
+    # All are read before one is written, which might change the next for all that compilers know: a GPU reads them at
+    # the same time.
+    for row in range(NUM_ROWS):
+        values[row] = face[row]
+    for row in range(NUM_ROWS):
+        data[row, count] = values[row]
+    faces.num_vertices[count] = 0
+    faces.elements[count, 0], faces.elements[count, 1] = element_a, element_b
+
+
+@kernel(inline=True)
+def _fill_with_known(geometries, on_half_space, known, known_at, lane, scratch):
+    """Fill lanes with known pairs; return the next known pair and the next lane."""
+    while lane < LANES and known_at < known.shape[0]:
+        old = known[known_at]
+        fill_lane(geometries, old[0], old[1], NO_SLOT, old[2] & EDGES, on_half_space, scratch, lane)
+        known_at += 1
+        lane += 1
+    return known_at, lane
+
+
+@kernel(inline=True)
+def _fill_with_pending(geometries, on_half_space, num_pending, lane, scratch):
+    """Fill lanes with pending pairs; return their number and the next lane.
+
+    Reads scratch: pending.
+    """
+    while lane < LANES and num_pending > 0:
+        retries = retries_left(scratch, num_pending)
+        num_pending -= 1
+        new = scratch.pending[num_pending]
+        if retries >= 0 and not opposed(geometries, new[0], new[1]):
+            fill_lane(geometries, new[0], new[1], new[2], 0, on_half_space, scratch, lane)
+            lane += 1
+    return num_pending, lane
+
+
+@kernel(inline=True)
+def _list_worth_a_look(ways, way, at, lane, scratch):
+    """Put the numbers of candidates that may have a polygon by now into lanes; return the next candidate and lane.
+
+    Without a branch, over which neither processors nor threads of a GPU stumble.
+
+    Writes scratch: in_lanes.
+    """
+    in_lanes = scratch.in_lanes
+    while lane < LANES and at < ways.shape[0]:
+        in_lanes[lane, 0] = at
+        lane += 1 if way >= ways[at] else 0
+        at += 1
+    return at, lane
+
+
+@kernel(inline=True)
+def _fill_with_candidates(geometries, a, b, R_BA, p_BA, tie, candidates, ways, way, at, lane, scratch):
+    """Fill lanes with candidates; return the next candidate and the next lane; arguments as for ``_fill_block``.
+
+    Which of them are worth a look is listed before any is looked at. Most are not: threads of a GPU, which step worlds
+    side by side, then look at one each at a time. They go on with what the first list leaves.
+
+    Reads geometries: kind; scratch: in_lanes.
+    """
+    on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
+    enough = 1 if one_thread_a_world() else LANES
+    while lane < enough and at < candidates.shape[0]:
+        first = lane
+        at, end = _list_worth_a_look(ways, way, at, first, scratch)
+        for k in range(first, end):
+            candidate = scratch.in_lanes[k, 0]
+            one, other = candidates[candidate, 0], candidates[candidate, 1]
+            if not (opposed(geometries, one, other) or entry_of(scratch, one, other) >= 0):
+                left = 0.0
+                if not on_half_space:
+                    left = way_to_meet(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch)
+                if left > 0.0:
+                    ways[candidate] = left - way
+                else:
+                    fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
+                    lane += 1
+    return at, lane
+
+
+@kernel(inline=True)
 def _fill_block(
-    geometries, a, b, R_BA, p_BA, tie, known, candidates, ways, way, cursors, num_pending, scratch
+    geometries, a, b, R_BA, p_BA, tie, known, candidates, ways, way, cursors, num_pending, only_known, scratch
 ):
     """Fill the lanes: with known pairs, then with pairs behind new edges, then with candidates.
 
@@ -253,40 +339,21 @@ def _fill_block(
         way: How far A may have moved, m.
         cursors: How many known pairs and how many candidates have been taken.
         num_pending: Number of pending pairs.
+        only_known: Whether to leave all others for later.
         scratch: ``QueryScratch``.
 
     Returns:
         Number of filled lanes; ``cursors`` and ``num_pending`` afterwards.
 
-    Reads geometries: kind; scratch: pending.
+    Reads geometries: kind.
     """
-    on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
-    known_at, at = cursors
-    lane = 0
-    while lane < LANES and known_at < known.shape[0]:
-        old = known[known_at]
-        fill_lane(geometries, old[0], old[1], NO_SLOT, old[2] & EDGES, on_half_space, scratch, lane)
-        known_at += 1
-        lane += 1
-    while lane < LANES and num_pending > 0:
-        retries = retries_left(scratch, num_pending)
-        num_pending -= 1
-        new = scratch.pending[num_pending]
-        if retries >= 0 and not opposed(geometries, new[0], new[1]):
-            fill_lane(geometries, new[0], new[1], new[2], 0, on_half_space, scratch, lane)
-            lane += 1
-    while lane < LANES and at < candidates.shape[0]:
-        one, other, safe = candidates[at, 0], candidates[at, 1], ways[at]
-        at += 1
-        if way < safe or opposed(geometries, one, other) or entry_of(scratch, one, other) >= 0:
-            continue
-        if not on_half_space:
-            left = way_to_meet(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch)
-            if left > 0.0:
-                ways[at - 1] = left - way
-                continue
-        fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
-        lane += 1
+    on_half_space, (known_at, at) = geometries.kind[b] != COMPLIANT_MESH, cursors
+    known_at, lane = _fill_with_known(geometries, on_half_space, known, known_at, 0, scratch)
+    if not only_known:
+        num_pending, lane = _fill_with_pending(geometries, on_half_space, num_pending, lane, scratch)
+        at, lane = _fill_with_candidates(
+            geometries, a, b, R_BA, p_BA, tie, candidates, ways, way, at, lane, scratch
+        )
     return lane, (known_at, at), num_pending
 
 
@@ -302,12 +369,39 @@ def _note_vanished(kept, num_vanished, here):
 
 
 @kernel(inline=True)
-def _use_block(geometries, pair, num_lanes, room, found, tally, num_pending, scratch):
+def _take_polygon(geometries, word, column, here, found, num_found, num_pending, scratch):
+    """List a polygon as entry ``num_found`` and add the pairs behind its new edges; return the number of pending pairs.
+
+    Reads scratch: block.
+    Writes scratch.kept: faces.
+    """
+    w, face, values = scratch.block, scratch.kept.faces[num_found], local_floats(NUM_ROWS)
+    for row in range(NUM_ROWS):
+        values[row] = w[(FACE + row) * LANES + column]
+    for row in range(NUM_ROWS):
+        face[row] = values[row]
+    found[num_found, 0], found[num_found, 1], found[num_found, 2] = here[0], here[1], word
+    new_edges = word & EDGES & ~here[3]
+    if new_edges != 0:
+        for side in range(NUM_LINES):
+            if new_edges & 1 << side:
+                num_pending = push_pair_behind(geometries, here[0], here[1], side, scratch, num_pending)
+    return num_pending
+
+
+@kernel(inline=True)
+def _use_block(geometries, a, b, pair, R_BA, p_BA, num_lanes, room, found, tally, num_pending, scratch):
     """List the polygons of a block and add the pairs behind their new edges.
+
+    Threads of a GPU that step worlds side by side come together at the end of a turn only where no way leads out of it.
 
     Args:
         geometries: ``GeometrySet``.
+        a: Index of geometry A.
+        b: Index of geometry B.
         pair: Row of the pair of geometries in what is kept.
+        R_BA: (3, 3) rotation of A in B.
+        p_BA: (3,) origin of A in B, m.
         num_lanes: Number of filled lanes.
         room: How many polygons there is room for.
         found: (n, 3) the list.
@@ -319,37 +413,32 @@ def _use_block(geometries, pair, num_lanes, room, found, tally, num_pending, scr
         0, ``IN_DOUBT`` or ``NO_ROOM``; ``tally`` and ``num_pending`` afterwards.
 
     Reads scratch: block, in_lanes.
-    Writes scratch.kept: faces.
     """
-    w, (num_found, num_sorted, num_vanished) = scratch.block, tally
-    for lane in range(num_lanes):
+    num_found, num_sorted, num_vanished = tally
+    status, lane = 0, 0
+    while lane < num_lanes and status == 0:
+        column, here = cut_lane(geometries, a, b, R_BA, p_BA, lane, scratch), scratch.in_lanes[lane]
+        word = int(scratch.block[WORD * LANES + column])
         if is_full(scratch, num_pending) or num_found == room:
-            return NO_ROOM, tally, num_pending
-        word, here = int(w[WORD * LANES + lane]), scratch.in_lanes[lane]
-        edges = word & EDGES
-        if edges == 0:
+            status = NO_ROOM
+        elif word & EDGES == 0:
             if here[2] != NO_SLOT:
                 note_tear(geometries, pair, here[0], here[1], EDGES, found, scratch)
-                return IN_DOUBT, tally, num_pending
-            if here[3] != 0:
+                status = IN_DOUBT
+            elif here[3] != 0:
                 num_vanished = _note_vanished(scratch.kept, num_vanished, here)
-            continue
-        if not mark_found(scratch, here[0], here[1], here[2], num_found):
-            continue
-        if word & DOUBTFUL:
-            note_doubt(scratch.kept, pair, here[0], here[1], NOTHING_KEPT, NOTHING_KEPT)
-            return IN_DOUBT, tally, num_pending
-        for row in range(NUM_ROWS):
-            scratch.kept.faces[num_found, row] = w[(FACE + row) * LANES + lane]
-        found[num_found, 0], found[num_found, 1], found[num_found, 2] = here[0], here[1], word
-        if here[3] != 0 and num_sorted == num_found:
-            num_sorted += 1
-        num_found += 1
-        new_edges = edges & ~here[3]
-        for face in range(NUM_LINES):
-            if new_edges & 1 << face:
-                num_pending = push_pair_behind(geometries, here[0], here[1], face, scratch, num_pending)
-    return 0, (num_found, num_sorted, num_vanished), num_pending
+        elif mark_found(scratch, here[0], here[1], here[2], num_found):
+            if word & DOUBTFUL:
+                note_doubt(scratch.kept, pair, here[0], here[1], NOTHING_KEPT, NOTHING_KEPT)
+                status = IN_DOUBT
+            else:
+                num_pending = _take_polygon(
+                    geometries, word, column, here, found, num_found, num_pending, scratch
+                )
+                num_sorted += 1 if here[3] != 0 and num_sorted == num_found else 0
+                num_found += 1
+        lane += 1
+    return status, (num_found, num_sorted, num_vanished), num_pending
 
 
 @kernel(inline=True)
@@ -371,23 +460,41 @@ def _lists(kept, pair, num_candidates):
 
 @kernel(inline=True)
 def _finish(
-    geometries, a, b, pair, R_BA, p_BA, has_margin, found, tally, num_candidates, faces, count, scratch
+    geometries,
+    a,
+    b,
+    pair,
+    R_BA,
+    p_BA,
+    has_margin,
+    status,
+    found,
+    tally,
+    num_candidates,
+    faces,
+    count,
+    scratch,
 ):
     """Sort and keep what a walk has found; return one past the last contact face.
 
+    After a walk that was given up, and where the surface is torn, there is nothing to sort, in place of a way around all
+    this: threads of a GPU would not come together again before its end.
+
     Writes scratch: report.
     """
-    num_found, num_sorted, num_vanished = tally
+    num_found, num_sorted, num_vanished = tally if status == 0 else (0, 0, 0)
     if is_torn(geometries, pair, found, num_vanished, scratch):
-        return IN_DOUBT
-    if num_found == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
-        scratch.report[OVERLAPS] = 1.0
+        status, num_found, num_sorted = IN_DOUBT, 0, 0
     sort_found(scratch.kept, found, num_sorted, num_found)
-    _keep(scratch.kept, pair, num_found, num_candidates, R_BA, p_BA)
     count = _append_contact_faces(faces, count, num_found, found, has_margin, scratch)
     if has_margin:
         tie = tie_distance(geometries, a, b, p_BA)
         count = _append_parted(geometries, a, b, R_BA, p_BA, tie, num_found, found, scratch, faces, count)
+    if status != 0:
+        return status
+    if num_found == 0 and one_lies_in_other(geometries, a, b, R_BA, p_BA, scratch):
+        scratch.report[OVERLAPS] = 1.0
+    _keep(scratch.kept, pair, num_found, num_candidates, R_BA, p_BA)
     return count
 
 
@@ -430,22 +537,27 @@ def walk_in_lanes(
     tally, cursors, num_pending = (0, 0, 0), (0, 0), 0
     room = min(found.shape[0], kept.faces.shape[0], faces.num_vertices.shape[0] - count)
     peak, num_peaks = 0, _num_peaks(geometries, a) + _num_peaks(geometries, b)
-    while True:
-        num_lanes, cursors, num_pending = _fill_block(
-            geometries, a, b, R_BA, p_BA, tie, known, candidates, ways, way, cursors, num_pending, scratch
-        )
-        if num_lanes > 0:
-            cut_block(geometries, a, b, R_BA, p_BA, num_lanes, scratch)
-            status, tally, num_pending = _use_block(
-                geometries, pair, num_lanes, room, found, tally, num_pending, scratch
+    # Threads of a GPU wait for each other where a loop ends: all known pairs of their worlds before all others.
+    status, loops = 0, 2 if one_thread_a_world() else 1
+    for loop in range(loops):
+        goes_on, is_last = status == 0, loop == loops - 1
+        while goes_on:
+            num_lanes, cursors, num_pending = _fill_block(
+                *(geometries, a, b, R_BA, p_BA, tie, known, candidates, ways, way),
+                *(cursors, num_pending, not is_last, scratch),
             )
-            if status != 0:
-                return status
-        elif peak < num_peaks:
-            num_pending = push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch)
-            peak += 1
-        else:
-            break
+            if num_lanes > 0:
+                cut_block(geometries, a, b, R_BA, p_BA, scratch)
+                status, tally, num_pending = _use_block(
+                    geometries, a, b, pair, R_BA, p_BA, num_lanes, room, found, tally, num_pending, scratch
+                )
+                goes_on = status == 0
+            elif is_last and peak < num_peaks:
+                num_pending = push_pairs_at_next_peak(geometries, a, b, peak, R_BA, p_BA, scratch)
+                peak += 1
+            else:
+                goes_on = False
     return _finish(
-        geometries, a, b, pair, R_BA, p_BA, has_margin, found, tally, num_candidates, faces, count, scratch
+        *(geometries, a, b, pair, R_BA, p_BA, has_margin, status, found, tally, num_candidates),
+        *(faces, count, scratch),
     )
