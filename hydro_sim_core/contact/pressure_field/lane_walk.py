@@ -477,7 +477,7 @@ def _finish(
 ):
     """Sort and keep what a walk has found; return one past the last contact face.
 
-    After a walk that was given up, and where the surface is torn, there is nothing to sort, in place of a way around all
+    After a walk that was given up, and where the surface is torn, nothing is to be sorted, in place of a way around all
     this: threads of a GPU would not come together again before its end.
 
     Writes scratch: report.
