@@ -40,6 +40,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     NUM_ROWS,
     SLOPE_A,
     SLOPE_B,
+    face_at,
     share_of_rise,
 )
 from hydro_sim_core.drawing.figures import figure
@@ -268,7 +269,7 @@ def _write_shares(data: ConstFloat2D, rises: ConstBool1D, shares: Float1D) -> No
     """Write the shares (n,) of those faces that rise."""
     for f in range(shares.shape[0]):
         if rises[f]:
-            shares[f] = share_of_rise(data, f)
+            shares[f] = share_of_rise(face_at(data, f))
 
 
 def _slopes(

@@ -187,10 +187,11 @@ def momentum_residual(problem, law, island, scratch):
         of_patch, hessian = scratch.patch_impulse[p], scratch.patch_hessians[p]
         evaluate_patch(problem, law, p, scratch.twists[p], scratch.sums, of_patch, hessian)
         J, columns = problem.jacobian[p], islands.columns[p]
+        f0, f1, f2, f3, f4, f5 = of_patch[0], of_patch[1], of_patch[2], of_patch[3], of_patch[4], of_patch[5]
         for side in range(2):
-            for k in range(6):
-                for i in range(columns[side, 0], columns[side, 1]):
-                    impulse[i] += J[k, i] * of_patch[k]
+            for i in range(columns[side, 0], columns[side, 1]):
+                of_moment = impulse[i] + J[0, i] * f0 + J[1, i] * f1 + J[2, i] * f2
+                impulse[i] = of_moment + J[3, i] * f3 + J[4, i] * f4 + J[5, i] * f5
     residual2, momentum2, impulse2, start2 = 0.0, 0.0, 0.0, 0.0
     for i in range(begin, end):
         momentum = inertia_times(problem, i, v)

@@ -68,13 +68,21 @@ def move_vertex(geometries, v, R_BA, p_BA, moved):
 
 @kernel(inline=True)
 def load_element(geometries, element, R_BA, p_BA, scratch):
-    """Transform A's element to B's frame; each vertex is transformed once per query.
+    """Write the vertices of A's element in B's frame to ``scratch.work.x``; see ``load_vertices``.
+
+    Writes scratch.work: x.
+    """
+    load_vertices(geometries, element, R_BA, p_BA, scratch, scratch.work.x)
+
+
+@kernel(inline=True)
+def load_vertices(geometries, element, R_BA, p_BA, scratch, x):
+    """Write the vertices of A's element in B's frame to ``x`` (4, 3); each is transformed once per query.
 
     Reads geometries: elements; scratch: generation, stamp, vertices_B.
-    Writes scratch: stamp, vertices_B; scratch.work: x.
+    Writes scratch: stamp, vertices_B.
     """
     generation, last = scratch.generation[0], scratch.stamp.shape[0] - 1
-    x = scratch.work.x
     for k in range(4):
         v = geometries.elements[element, k]
         if v < 0:

@@ -71,6 +71,40 @@ def make_face_buffer(capacity: int) -> FaceBuffer:
     )
 
 
+class Face(NamedTuple):
+    """A column of ``FaceBuffer.data``, read at once.
+
+    Loops over faces read them so: memory that answers late, as that of a GPU does, is then asked once for each face,
+    and not wherever a branch comes to need another row. What nobody uses is not read.
+    """
+
+    centroid: tuple[float, float, float]
+    normal: tuple[float, float, float]
+    area: float
+    pressure: float
+    slope_a: float
+    slope_b: float
+    gradient: tuple[float, float, float]
+    ahead: tuple[float, float]
+    aside: tuple[float, float]
+
+
+@kernel(inline=True)
+def face_at(data, f):
+    """The ``Face`` in column ``f``."""
+    return Face(
+        (data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]),
+        (data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]),
+        data[AREA, f],
+        data[PRESSURE, f],
+        data[SLOPE_A, f],
+        data[SLOPE_B, f],
+        (data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]),
+        (data[AHEAD, f], data[AHEAD + 1, f]),
+        (data[ASIDE, f], data[ASIDE + 1, f]),
+    )
+
+
 @kernel(inline=True)
 def axes_across(n):
     """Two axes across the unit vector n: one formula for all directions, without a branch (Duff 2017)."""
@@ -115,72 +149,76 @@ def store_face(faces, slot, n, area, work):
 
 
 @kernel(inline=True)
-def share_by_turn(data, f):
-    """Share of face f that presses, from 1 to 0, the farther the gradients on its sides turn against its normal.
+def share_by_turn(face):
+    """Share of a face that presses, from 1 to 0, the farther the gradients on its sides turn against its normal.
 
     1 as long as the pressure falls by no more than half of what makes a polygon no face (``MIN_COSINE``), and 0 there.
     So faces come and go without a jump, and the narrow ones around the underside of a flat box, across which the
     pressure neither rises nor falls, press whole at every tilt.
 
-    Args:
-        data: Rows of the faces.
-        f: Face.
+    Reads face: slope_a, slope_b.
     """
-    if data[SLOPE_A, f] > 0.0 and data[SLOPE_B, f] > 0.0:
+    if face.slope_a > 0.0 and face.slope_b > 0.0:
         return 1.0  # most faces
-    return min(max(2.0 - 2.0 * cosine_of_rise(data, f) / MIN_COSINE, 0.0), 1.0)
+    return min(max(2.0 - 2.0 * cosine_of_rise(face) / MIN_COSINE, 0.0), 1.0)
 
 
 @kernel(inline=True)
-def share_of_rise(data, f):
-    """Share of face f that presses in a step, from 0 to 1, the farther it leans from ``UPRIGHT`` to ``SURE_RISE``.
+def share_of_rise(face):
+    """Share of a face that presses in a step, from 0 to 1, the farther it leans from ``UPRIGHT`` to ``SURE_RISE``.
 
     A step leaves out faces across which the pressure falls, and would let a face that turns past upright go at once.
     Most lean enough to press whole, and are told without a root.
-
-    Args:
-        data: Rows of the faces.
-        f: Face.
     """
-    along2, least = _along_and_across(data, f)
+    along2, least = _along_and_across(face)
     if least > 0.0 and along2 <= (1.0 / SURE_RISE**2 - 1.0) * (least * least):
         return 1.0
-    return min(max((cosine_of_rise(data, f) - UPRIGHT) / (SURE_RISE - UPRIGHT), 0.0), 1.0)
+    return min(max((cosine_of_rise(face) - UPRIGHT) / (SURE_RISE - UPRIGHT), 0.0), 1.0)
 
 
 @kernel(inline=True)
-def cosine_of_rise(data, f):
-    """Cosine of the angle between the normal of face ``f`` and a gradient: of the side that turns more against it.
+def cosine_of_rise(face):
+    """Cosine of the angle between the normal of a face and a gradient: of the side that turns more against it.
 
     1 where both sides are rigid or have no gradient along the face.
     """
-    along2, least = _along_and_across(data, f)
+    along2, least = _along_and_across(face)
     size = math.sqrt(along2 + least * least)
     return least / size if 0.0 < size < math.inf else 1.0
 
 
 @kernel(inline=True)
-def _along_and_across(data, f):
-    """Square of the gradient along face ``f``, the same on both sides, and the lesser of those across it."""
-    g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-    rise = g0 * data[NORMAL, f] + g1 * data[NORMAL + 1, f] + g2 * data[NORMAL + 2, f]
-    return max(g0 * g0 + g1 * g1 + g2 * g2 - rise * rise, 0.0), min(data[SLOPE_A, f], data[SLOPE_B, f])
+def _along_and_across(face):
+    """Square of the gradient along a face, the same on both sides, and the lesser of those across it.
+
+    Reads face: gradient, normal, slope_a, slope_b.
+    """
+    (g0, g1, g2), n = face.gradient, face.normal
+    rise = g0 * n[0] + g1 * n[1] + g2 * n[2]
+    return max(g0 * g0 + g1 * g1 + g2 * g2 - rise * rise, 0.0), min(face.slope_a, face.slope_b)
 
 
 @kernel(inline=True)
-def steepness_of(data, f):
-    """Length of the gradient of the pressure on face ``f``, Pa/m."""
-    x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+def steepness_of(face):
+    """Length of the gradient of the pressure on a face, Pa/m.
+
+    Reads face: gradient.
+    """
+    x, y, z = face.gradient
     return math.sqrt(x * x + y * y + z * z)
 
 
 @kernel(inline=True)
-def speed_along_normal(data, f, p, V):
-    """Speed along its normal at the centroid of face ``f``, m/s, with the twist V (6,) about a point p (3,)."""
-    x, y, z = data[CENTROID, f] - p[0], data[CENTROID + 1, f] - p[1], data[CENTROID + 2, f] - p[2]
-    v_n = data[NORMAL, f] * (V[3] + V[1] * z - V[2] * y)
-    v_n += data[NORMAL + 1, f] * (V[4] + V[2] * x - V[0] * z)
-    v_n += data[NORMAL + 2, f] * (V[5] + V[0] * y - V[1] * x)
+def speed_along_normal(face, p, V):
+    """Speed along its normal at the centroid of a face, m/s, with the twist V (6,) about a point p (3,).
+
+    Reads face: centroid, normal.
+    """
+    c, n = face.centroid, face.normal
+    x, y, z = c[0] - p[0], c[1] - p[1], c[2] - p[2]
+    v_n = n[0] * (V[3] + V[1] * z - V[2] * y)
+    v_n += n[1] * (V[4] + V[2] * x - V[0] * z)
+    v_n += n[2] * (V[5] + V[0] * y - V[1] * x)
     return v_n
 
 

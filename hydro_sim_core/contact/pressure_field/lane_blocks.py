@@ -7,6 +7,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.compilation.instructions import one_thread_a_world
+from hydro_sim_core.compilation.local_arrays import local_floats
 from hydro_sim_core.contact.geometry_set import RECORD
 from hydro_sim_core.contact.pressure_field.containment import coordinate
 from hydro_sim_core.contact.pressure_field.element_pairs import evaluate
@@ -14,7 +15,7 @@ from hydro_sim_core.contact.pressure_field.elements import (
     COMPLIANT_MESH,
     RIGID_HALF_SPACE,
     RIGID_MESH,
-    load_element,
+    load_vertices,
 )
 from hydro_sim_core.contact.pressure_field.lane_planes import (
     cut_first_on_half_space,
@@ -75,11 +76,10 @@ def way_to_meet(geometries, element_a, element_b, a_is_rigid, R_BA, p_BA, tie, s
 
     Most candidates are pairs without one, and this takes less time than their polygon.
 
-    Reads geometries: elements, vertices; scratch.work: x.
-    Writes scratch.work: x.
+    Reads geometries: elements, vertices.
     """
-    x = scratch.work.x
-    load_element(geometries, element_a, R_BA, p_BA, scratch)
+    x = local_floats(4, 3)
+    load_vertices(geometries, element_a, R_BA, p_BA, scratch, x)
     way = _way_to_meet(geometries, element_a, element_b, 3 if a_is_rigid else 4, tie, x)
     if way > 0.0 or a_is_rigid:
         return _SURELY * way
@@ -109,12 +109,16 @@ def _load_records(geometries, element_a, element_b, on_half_space, w, lane):
 
     Reads geometries: records.
     """
-    records = geometries.records
+    records, of_a, of_b = geometries.records, local_floats(RECORD), local_floats(RECORD)
+    # All are read before one is written, see ``Face``.
     for row in range(RECORD):
-        w[(RECORD_A + row) * LANES + lane] = records[element_a, row]
+        of_a[row] = records[element_a, row]
+        of_b[row] = 0.0 if on_half_space else records[element_b, row]
+    for row in range(RECORD):
+        w[(RECORD_A + row) * LANES + lane] = of_a[row]
     if not on_half_space:
         for row in range(RECORD):
-            w[(RECORD_B + row) * LANES + lane] = records[element_b, row]
+            w[(RECORD_B + row) * LANES + lane] = of_b[row]
 
 
 @kernel(inline=True)

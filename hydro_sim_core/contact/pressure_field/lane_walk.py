@@ -32,7 +32,6 @@ from hydro_sim_core.contact.pressure_field.faces import (
     share_ahead,
 )
 from hydro_sim_core.contact.pressure_field.kept_pairs import (
-    ASKED,
     CANDIDATES,
     FIRST,
     FIRST_CANDIDATE,
@@ -42,15 +41,13 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     NUM_CANDIDATES,
     NUM_FOUND,
     PASS,
-    SKIN,
     WRITTEN,
     is_known,
-    skin_for,
     sort_found,
-    way_from,
     write_pose,
 )
-from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, cut_lane, fill_lane, way_to_meet
+from hydro_sim_core.contact.pressure_field.lane_blocks import cut_block, cut_lane, fill_lane
+from hydro_sim_core.contact.pressure_field.lane_candidates import fill_with_candidates, find_candidates
 from hydro_sim_core.contact.pressure_field.lane_doubts import (
     is_still_in_doubt,
     is_torn,
@@ -69,7 +66,7 @@ from hydro_sim_core.contact.pressure_field.lanes import (
 )
 from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE, OVERLAPS
 from hydro_sim_core.contact.pressure_field.scratch import QueryScratch
-from hydro_sim_core.contact.pressure_field.visits import NO_SLOT, entry_of, is_full, mark_found, retries_left
+from hydro_sim_core.contact.pressure_field.visits import NO_SLOT, is_full, mark_found, retries_left
 from hydro_sim_core.contact.pressure_field.walk import (
     begin_walk,
     face_of_pair,
@@ -78,7 +75,6 @@ from hydro_sim_core.contact.pressure_field.walk import (
     push_pair_behind,
     push_pairs_at_next_peak,
 )
-from hydro_sim_core.contact.pressure_field.wide_trees import list_meetings, list_near_half_space
 
 #: Results of a walk that met a doubtful pair, and of one without enough memory.
 IN_DOUBT, NO_ROOM = -1, -2
@@ -94,83 +90,6 @@ def may_walk_in_lanes(geometries, a, b):
     Reads geometries: is_skin.
     """
     return not (geometries.is_skin[a] or geometries.is_skin[b] or must_try_all(geometries, a, b))
-
-
-@kernel(inline=True)
-def _ask_trees(geometries, a, b, R_BA, p_BA, region, other_rim, slack, scratch, candidates, first):
-    """List the pairs at which walks start, with boxes grown by ``slack``; return their number, -1 if there is no room.
-
-    Reads geometries: field_start, kind, rim_start, wide_rim, wide_shell; scratch: nodes.
-    """
-    of_a = geometries.wide_shell[a]
-    if scratch.nodes[0, 0] == geometries.rim_start[a]:
-        of_a = geometries.wide_rim[a]
-    if geometries.kind[b] != COMPLIANT_MESH:
-        lowest, highest, row_b = region[2] - slack, region[3] + slack, geometries.field_start[b]
-        return list_near_half_space(
-            geometries, of_a, row_b, lowest, highest, R_BA, p_BA, scratch, candidates, first
-        )
-    of_b = geometries.wide_shell[b]
-    if scratch.nodes[0, 1] == geometries.rim_start[b]:
-        of_b = geometries.wide_rim[b]
-    num = list_meetings(geometries, of_a, of_b, R_BA, p_BA, slack, scratch, candidates, first)
-    if num < 0 or not other_rim:
-        return num
-    of_a, of_b, first = geometries.wide_rim[a], geometries.wide_shell[b], first + num
-    num_more = list_meetings(geometries, of_a, of_b, R_BA, p_BA, slack, scratch, candidates, first)
-    return num + num_more if num_more >= 0 else -1
-
-
-@kernel(inline=True)
-def _candidates_again(kept, pair):
-    """Take over the candidates of the last pass; return their number, -1 if there is no room.
-
-    Reads kept: candidates, now, spans, ways.
-    Writes kept: candidates, ways.
-    """
-    parity, first = kept.now[PASS] & 1, kept.now[NUM_CANDIDATES]
-    start, num = kept.spans[pair, FIRST_CANDIDATE], kept.spans[pair, CANDIDATES]
-    candidates, ways = kept.candidates, kept.ways
-    if first + num > ways.shape[1]:
-        return -1
-    for k in range(num):
-        candidates[parity, first + k, 0] = candidates[1 - parity, start + k, 0]
-        candidates[parity, first + k, 1] = candidates[1 - parity, start + k, 1]
-        ways[parity, first + k] = ways[1 - parity, start + k]
-    return num
-
-
-@kernel(inline=True)
-def _find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch):
-    """List the candidates of a pair of geometries: those of the last pass or, if bodies have moved too far, new ones.
-
-    Returns:
-        Their number, -1 if there is no room; how far (m) A may have moved since the trees were asked.
-
-    Reads geometries: boxes, grain, node_start; scratch.kept: now, poses.
-    Writes scratch.kept: candidates, poses, ways.
-    """
-    kept = scratch.kept
-    pose, now, parity = kept.poses[pair], kept.now, kept.now[PASS] & 1
-    root_a, root_b = geometries.node_start[a], geometries.node_start[b]
-    box_a, skin = geometries.boxes[root_a], 0.0
-    if is_known(kept, pair):
-        way = way_from(pose, ASKED, R_BA, p_BA, box_a)
-        if way < pose[SKIN]:
-            return _candidates_again(kept, pair), way
-        box_b, grain = box_a, geometries.grain[a]
-        if root_b != geometries.node_start[b + 1]:
-            box_b, grain = geometries.boxes[root_b], min(grain, geometries.grain[b])
-        skin = skin_for(way_from(pose, LAST, R_BA, p_BA, box_a), box_a, box_b, grain)
-    pose[SKIN] = skin
-    write_pose(pose, ASKED, R_BA, p_BA)
-    first = now[NUM_CANDIDATES]
-    num = _ask_trees(
-        geometries, a, b, R_BA, p_BA, region, other_rim, tie + skin, scratch, kept.candidates[parity], first
-    )
-    for k in range(num):
-        kept.ways[parity, first + k] = 0.0
-    return num, 0.0
 
 
 @kernel(inline=True)
@@ -217,17 +136,21 @@ def _append_contact_faces(faces, count, num, found, has_margin, scratch):
     Reads scratch: ahead, report; scratch.kept: faces, places.
     Writes scratch: report.
     """
-    kept = scratch.kept
+    kept, face = scratch.kept, local_floats(NUM_ROWS)
     for k in range(num):
-        face = kept.faces[kept.places[k]]
-        area, pressure = face[AREA], face[PRESSURE]
-        if area > 0.0 and not (has_margin and found[k, 2] & CROSSES_ZERO):
-            if found[k, 2] & IS_FACE:
-                _append(faces, count, found[k, 0], found[k, 1], face)
+        # Read at once, so that a GPU waits once, and before anything is written, which might change it for all that
+        # compilers know.
+        one, other, word, place = found[k, 0], found[k, 1], found[k, 2], kept.places[k]
+        for row in range(NUM_ROWS):
+            face[row] = kept.faces[place, row]
+        if face[AREA] > 0.0 and not (has_margin and word & CROSSES_ZERO):
+            if word & IS_FACE:
+                _append(faces, count, one, other, face)
                 count += 1
-            elif pressure > 0.0:
+            elif face[PRESSURE] > 0.0:
                 normal = face[NORMAL], face[NORMAL + 1], face[NORMAL + 2]
-                scratch.report[DROPPED_FORCE] += area * pressure * share_ahead(normal, scratch.ahead)
+                force = face[AREA] * face[PRESSURE]
+                scratch.report[DROPPED_FORCE] += force * share_ahead(normal, scratch.ahead)
     return count
 
 
@@ -237,13 +160,9 @@ def _append(faces, count, element_a, element_b, face):
 
     Writes faces: data, elements, num_vertices.
     """
-    data, values = faces.data, local_floats(NUM_ROWS)
-    # All are read before one is written, which might change the next for all that compilers know: a GPU reads them at
-    # the same time.
+    data = faces.data
     for row in range(NUM_ROWS):
-        values[row] = face[row]
-    for row in range(NUM_ROWS):
-        data[row, count] = values[row]
+        data[row, count] = face[row]
     faces.num_vertices[count] = 0
     faces.elements[count, 0], faces.elements[count, 1] = element_a, element_b
 
@@ -273,51 +192,6 @@ def _fill_with_pending(geometries, on_half_space, num_pending, lane, scratch):
             fill_lane(geometries, new[0], new[1], new[2], 0, on_half_space, scratch, lane)
             lane += 1
     return num_pending, lane
-
-
-@kernel(inline=True)
-def _list_worth_a_look(ways, way, at, lane, scratch):
-    """Put the numbers of candidates that may have a polygon by now into lanes; return the next candidate and lane.
-
-    Without a branch, over which neither processors nor threads of a GPU stumble.
-
-    Writes scratch: in_lanes.
-    """
-    in_lanes = scratch.in_lanes
-    while lane < LANES and at < ways.shape[0]:
-        in_lanes[lane, 0] = at
-        lane += 1 if way >= ways[at] else 0
-        at += 1
-    return at, lane
-
-
-@kernel(inline=True)
-def _fill_with_candidates(geometries, a, b, R_BA, p_BA, tie, candidates, ways, way, at, lane, scratch):
-    """Fill lanes with candidates; return the next candidate and the next lane; arguments as for ``_fill_block``.
-
-    Which of them are worth a look is listed before any is looked at. Most are not: threads of a GPU, which step worlds
-    side by side, then look at one each at a time. They go on with what the first list leaves.
-
-    Reads geometries: kind; scratch: in_lanes.
-    """
-    on_half_space, a_is_rigid = geometries.kind[b] != COMPLIANT_MESH, geometries.kind[a] == RIGID_MESH
-    enough = 1 if one_thread_a_world() else LANES
-    while lane < enough and at < candidates.shape[0]:
-        first = lane
-        at, end = _list_worth_a_look(ways, way, at, first, scratch)
-        for k in range(first, end):
-            candidate = scratch.in_lanes[k, 0]
-            one, other = candidates[candidate, 0], candidates[candidate, 1]
-            if not (opposed(geometries, one, other) or entry_of(scratch, one, other) >= 0):
-                left = 0.0
-                if not on_half_space:
-                    left = way_to_meet(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch)
-                if left > 0.0:
-                    ways[candidate] = left - way
-                else:
-                    fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
-                    lane += 1
-    return at, lane
 
 
 @kernel(inline=True)
@@ -351,7 +225,7 @@ def _fill_block(
     known_at, lane = _fill_with_known(geometries, on_half_space, known, known_at, 0, scratch)
     if not only_known:
         num_pending, lane = _fill_with_pending(geometries, on_half_space, num_pending, lane, scratch)
-        at, lane = _fill_with_candidates(
+        at, lane = fill_with_candidates(
             geometries, a, b, R_BA, p_BA, tie, candidates, ways, way, at, lane, scratch
         )
     return lane, (known_at, at), num_pending
@@ -528,9 +402,7 @@ def walk_in_lanes(
     if is_still_in_doubt(geometries, a, b, pair, R_BA, p_BA, scratch):
         return IN_DOUBT
     region, other_rim, has_margin, _ = begin_walk(geometries, a, b, tie, scratch)
-    num_candidates, way = _find_candidates(
-        geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch
-    )
+    num_candidates, way = find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch)
     if num_candidates < 0:
         return NO_ROOM
     known, found, candidates, ways = _lists(kept, pair, num_candidates)

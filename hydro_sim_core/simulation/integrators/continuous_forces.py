@@ -15,10 +15,8 @@ from typing import NamedTuple
 
 from hydro_sim_core.compilation import Float1D, entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
     CENTROID,
-    GRADIENT,
-    PRESSURE,
+    face_at,
     share_by_turn,
 )
 from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_matrix
@@ -270,15 +268,15 @@ def press_faces(model, scratch, p, twist, motion):
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     m0 = m1 = m2 = f0 = f1 = f2 = s0 = s1 = s2 = 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        share = 1.0 if patches.is_recovered[p] else share_by_turn(data, f)
-        if data[AREA, f] <= MIN_AREA or share == 0.0:
+        face = face_at(data, f)
+        share = 1.0 if patches.is_recovered[p] else share_by_turn(face)
+        if face.area <= MIN_AREA or share == 0.0:
             continue
-        area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        across = share * area / data[AREA, f]
+        area, slope = set_push(face, ways, scratch.mean_push, push)
+        across = share * area / face.area
         n0, n1, n2 = push[0], push[1], push[2]
-        c0, c1, c2 = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
-        g0, g1, g2 = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-        pressure, last = data[PRESSURE, f], faces.num_vertices[f] - 1
+        (c0, c1, c2), (g0, g1, g2) = face.centroid, face.gradient
+        pressure, last = face.pressure, faces.num_vertices[f] - 1
         b0, b1, b2 = polygons[f, last, 0] - c0, polygons[f, last, 1] - c1, polygons[f, last, 2] - c2
         for i in range(last + 1):
             # Triangle of the centroid (from which a and b are measured) and the edge from a to b.

@@ -22,6 +22,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     NORMAL,
     PRESSURE,
     axes_across,
+    face_at,
     move_face,
 )
 from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
@@ -239,14 +240,11 @@ def _moments_of_rest(scratch, f, of_part, ratio):
 
     Reads scratch.between: normal, total; scratch.faces: data.
     """
-    data, between, total = scratch.faces.data, scratch.between, scratch.between.total
-    axes = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
-    p, q = points_of(scratch.faces, f)
-    apart = (
-        data[CENTROID, f] - of_part[0],
-        data[CENTROID + 1, f] - of_part[1],
-        data[CENTROID + 2, f] - of_part[2],
-    )
+    between, total = scratch.between, scratch.between.total
+    face = face_at(scratch.faces.data, f)
+    axes, c = axes_across(face.normal), face.centroid
+    p, q = points_of(scratch.faces, f, face)
+    apart = c[0] - of_part[0], c[1] - of_part[1], c[2] - of_part[2]
     k, u, v = axes_of(between.normal)
     first = _seen(between, axes[0], k, u, v)
     second = _seen(between, axes[1], k, u, v)

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
     NORMAL,
     PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
+    face_at,
     move_face,
     share_ahead,
 )
@@ -38,18 +36,18 @@ def _push(data, first, last, ahead, push):
     Returns:
         The carried force, and that of dropped faces along ``ahead`` (see ``QueryScratch``), N.
     """
-    carried, dropped = 0.0, 0.0
-    push[:] = 0.0
+    carried = dropped = p0 = p1 = p2 = 0.0
     for f in range(first, last):
-        force = data[AREA, f] * data[PRESSURE, f]
+        face = face_at(data, f)
+        force, n = face.area * face.pressure, face.normal
         if not force > 0.0:
             continue
-        if data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE:
-            dropped += force * share_ahead(data[NORMAL : NORMAL + 3, f], ahead)
+        if face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE:
+            dropped += force * share_ahead(n, ahead)
             continue
         carried += force
-        for i in range(3):
-            push[i] += force * data[NORMAL + i, f]
+        p0, p1, p2 = p0 + force * n[0], p1 + force * n[1], p2 + force * n[2]
+    push[0], push[1], push[2] = p0, p1, p2
     return carried, dropped
 
 

@@ -14,16 +14,13 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     AHEAD,
-    AREA,
     ASIDE,
     CENTROID,
-    GRADIENT,
-    NORMAL,
-    PRESSURE,
     SURE_RISE,
     UPRIGHT,
     axes_across,
     corner_of,
+    face_at,
     share_of_rise,
     steepness_of,
 )
@@ -76,7 +73,7 @@ def apart_and_area(model, scratch, pair, first, last):
     if wanted == ALL_FACES:
         area = 0.0
         for f in range(first, last):
-            area += _pressing_area(scratch.faces.data, f)
+            area += _pressing_area(face_at(scratch.faces.data, f))
         return 1.0, area
     area, at_most = _bound_on_share(scratch.faces, first, last)
     if at_most <= FINE:
@@ -100,16 +97,16 @@ def _bound_on_share(faces, first, last):
     x = y = z = xx = yy = zz = xy = yz = zx = 0.0
     n = 0.0, 0.0, 0.0
     for f in range(first, last):
-        own = _pressing_area(data, f)
+        face = face_at(data, f)
+        own, (p, p_h), (q, q_h), c = _pressing_area(face), face.ahead, face.aside, face.centroid
         if own == 0.0:
             continue
-        n = _added(n, own, data, NORMAL, f)
-        if data[AHEAD, f] < math.inf:
-            p, p_h, q, q_h = data[AHEAD, f], data[AHEAD + 1, f], data[ASIDE, f], data[ASIDE + 1, f]
+        n = _added(n, own, face.normal)
+        if p < math.inf:
             within += own * (0.5 * (p * p + p_h * p_h) + (q * q + q_h * q_h) / 1.5)
         else:
             within += 0.5 * own * _farthest(faces, f)
-        a, b, c = data[CENTROID, f] - x0, data[CENTROID + 1, f] - y0, data[CENTROID + 2, f] - z0
+        a, b, c = c[0] - x0, c[1] - y0, c[2] - z0
         area, x, y, z = area + own, x + own * a, y + own * b, z + own * c
         xx, yy, zz = xx + own * a * a, yy + own * b * b, zz + own * c * c
         xy, yz, zx = xy + own * a * b, yz + own * b * c, zx + own * c * a
@@ -164,24 +161,26 @@ def _share_within(faces, first, last, area):
     """
     data, x, n = faces.data, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for f in range(first, last):
-        own = _pressing_area(data, f)
-        x = _added(x, own / area, data, CENTROID, f)
-        n = _added(n, own, data, NORMAL, f)
+        face = face_at(data, f)
+        own = _pressing_area(face)
+        x = _added(x, own / area, face.centroid)
+        n = _added(n, own, face.normal)
     size = math.sqrt(dot(n, n))
     if not size > 0.0:
         return 0.0, 0.0
     u, v = axes_across((n[0] / size, n[1] / size, n[2] / size))
     uu = uv = vv = all_uu = all_uv = all_vv = 0.0
     for f in range(first, last):
-        own = _pressing_area(data, f)
+        face = face_at(data, f)
+        own = _pressing_area(face)
         if own == 0.0:
             continue
-        p, q = points_of(faces, f)
+        p, q = points_of(faces, f, face)
         p_u, p_v, q_u, q_v = dot(p, u), dot(p, v), dot(q, u), dot(q, v)
         uu += own * (0.5 * p_u * p_u + q_u * q_u / 1.5)
         uv += own * (0.5 * p_u * p_v + q_u * q_v / 1.5)
         vv += own * (0.5 * p_v * p_v + q_v * q_v / 1.5)
-        way = _added((-x[0], -x[1], -x[2]), 1.0, data, CENTROID, f)
+        way = _added((-x[0], -x[1], -x[2]), 1.0, face.centroid)
         a, b = dot(way, u), dot(way, v)
         all_uu, all_uv, all_vv = all_uu + own * a * a, all_uv + own * a * b, all_vv + own * b * b
     all_uu, all_uv, all_vv = all_uu + uu, all_uv + uv, all_vv + vv
@@ -196,23 +195,22 @@ def _share_within(faces, first, last, area):
 
 
 @kernel(inline=True)
-def _added(x, share, data, row, f):
-    """A vector and a share of three rows of face ``f``."""
-    return (
-        x[0] + share * data[row, f],
-        x[1] + share * data[row + 1, f],
-        x[2] + share * data[row + 2, f],
-    )
+def _added(x, share, y):
+    """A vector and a share of another."""
+    return x[0] + share * y[0], x[1] + share * y[1], x[2] + share * y[2]
 
 
 @kernel(inline=True)
-def _pressing_area(data, f):
-    """Area of face ``f``, m^2, as far as it presses: one in the margin has one point anyway."""
-    return data[AREA, f] * share_of_rise(data, f) if data[PRESSURE, f] > 0.0 else 0.0
+def _pressing_area(face):
+    """Area of a face, m^2, as far as it presses: one in the margin has one point anyway.
+
+    Reads face: area, pressure.
+    """
+    return face.area * share_of_rise(face) if face.pressure > 0.0 else 0.0
 
 
 @kernel
-def set_points(faces, f, is_rigid, apart, area, points):
+def set_points(faces, f, face, is_rigid, apart, area, points):
     """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
 
     Those of a face that leans, as the sides of an edge that stands on a flat do, are on a line: the pressure falls
@@ -223,21 +221,22 @@ def set_points(faces, f, is_rigid, apart, area, points):
     Args:
         faces: ``FaceBuffer``.
         f: Face.
+        face: The same, read.
         is_rigid: Whether it is between two rigid bodies.
         apart: Of its patch, see ``apart_and_area``.
         area: Of its patch, m^2; 0 if faces of any size have three points.
         points: (POINTS, 3) the result, m.
 
-    Reads faces: data.
+    Reads face: area, pressure.
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
-    if not is_rigid and faces.data[PRESSURE, f] <= 0.0:
+    if not is_rigid and face.pressure <= 0.0:
         return 1
-    ahead, aside = points_of(faces, f)
-    held = _apart(faces.data, f, ACROSS if is_rigid else UPRIGHT_TO_SURE)
+    ahead, aside = points_of(faces, f, face)
+    held = _apart(face, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if held < 1.0:
-        ahead, aside = _together(faces.data, f, ahead, aside, held)
-    moment, whole = faces.data[AREA, f] * (0.5 * dot(ahead, ahead) + dot(aside, aside) / 1.5), area * area
+        ahead, aside = _together(face, ahead, aside, held)
+    moment, whole = face.area * (0.5 * dot(ahead, ahead) + dot(aside, aside) / 1.5), area * area
     if not moment > (0.0 if is_rigid else TINY * whole):
         return 1
     if not is_rigid and moment < SMALL * whole:
@@ -247,11 +246,11 @@ def set_points(faces, f, is_rigid, apart, area, points):
         points[0, axis] = p
         points[1, axis] = q - 0.5 * p
         points[2, axis] = -q - 0.5 * p
-    return POINTS if _have_one_sign(faces.data, f, points) else 1
+    return POINTS if _have_one_sign(face, points) else 1
 
 
 @kernel(inline=True)
-def way_to_pressure(faces, f, num, points):
+def way_to_pressure(faces, f, face, num, points):
     """Way (3) from the centroid of face ``f`` to where its force has the moment that its points lack, m.
 
     Of one point that is the way to the centre of pressure. So the moment of a step's beginning is exact in fine
@@ -260,18 +259,17 @@ def way_to_pressure(faces, f, num, points):
     Args:
         faces: ``FaceBuffer``.
         f: Face; one without pressure has none.
+        face: The same, read.
         num: Number of its points.
         points: (POINTS, 3) points relative to the centroid, m.
 
-    Reads faces: data.
+    Reads face: ahead, aside, gradient, normal, pressure.
     """
-    data, pressure = faces.data, faces.data[PRESSURE, f]
+    pressure, g, (p, p_h), (q, q_h) = face.pressure, face.gradient, face.ahead, face.aside
     if not pressure > 0.0:
         return 0.0, 0.0, 0.0
-    g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-    if data[AHEAD, f] < math.inf:
-        e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
-        p, p_h, q, q_h = data[AHEAD, f], data[AHEAD + 1, f], data[ASIDE, f], data[ASIDE + 1, f]
+    if p < math.inf:
+        e, h = axes_across(face.normal)
         g_e, g_h = dot(g, e), dot(g, h)
         a, b = _shares_of_pressure(pressure, g_e * p + g_h * p_h, g_e * q + g_h * q_h)
         u, v = a * p + b * q, a * p_h + b * q_h
@@ -304,19 +302,21 @@ def _shares_of_pressure(pressure, of_p, of_q):
 
 
 @kernel
-def points_of(faces, f):
-    """Vectors p and q (3) of the points of face ``f``, see ``FaceBuffer``.
+def points_of(faces, f, face):
+    """Vectors p and q (3) of the points of face ``f``, which has been read, see ``FaceBuffer``.
 
-    Reads faces: data.
+    Reads face: ahead.
     """
-    return _kept_points_of(faces.data, f) if faces.data[AHEAD, f] < math.inf else _points_of_polygon(faces, f)
+    return _kept_points_of(face) if face.ahead[0] < math.inf else _points_of_polygon(faces, f)
 
 
 @kernel(inline=True)
-def _kept_points_of(data, f):
-    """Those of a face found in lanes, or of what a third body has left of one."""
-    e, h = axes_across((data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]))
-    p, p_h, q, q_h = data[AHEAD, f], data[AHEAD + 1, f], data[ASIDE, f], data[ASIDE + 1, f]
+def _kept_points_of(face):
+    """Those of a face found in lanes, or of what a third body has left of one.
+
+    Reads face: ahead, aside, normal.
+    """
+    (e, h), (p, p_h), (q, q_h) = axes_across(face.normal), face.ahead, face.aside
     return (
         (p * e[0] + p_h * h[0], p * e[1] + p_h * h[1], p * e[2] + p_h * h[2]),
         (q * e[0] + q_h * h[0], q * e[1] + q_h * h[1], q * e[2] + q_h * h[2]),
@@ -417,29 +417,29 @@ def _moments(faces, f, n, e, h):
 
 
 @kernel(inline=True)
-def _apart(data, f, cosines):
-    """How far the points of face ``f`` are from its centroid, as a share of what has the moments of its area.
+def _apart(face, cosines):
+    """How far the points of a face are from its centroid, as a share of what has the moments of its area.
 
     It rises from 0 to 1 as the cosine of the angle between normal and gradient does between two ``cosines``.
+
+    Reads face: gradient, normal.
     """
-    across = data[NORMAL, f] * data[GRADIENT, f]
-    across += data[NORMAL + 1, f] * data[GRADIENT + 1, f]
-    across += data[NORMAL + 2, f] * data[GRADIENT + 2, f]
-    steepness, (none, whole) = steepness_of(data, f), cosines
+    across, steepness, (none, whole) = dot(face.normal, face.gradient), steepness_of(face), cosines
     if abs(across) >= whole * steepness:
         return 1.0
     return max(0.0, (abs(across) / steepness - none) / (whole - none))
 
 
 @kernel(inline=True)
-def _together(data, f, ahead, aside, held):
-    """Vectors p and q of face ``f``, of which a share ``held`` is left along the way on which its pressure falls.
+def _together(face, ahead, aside, held):
+    """Vectors p and q of a face, of which a share ``held`` is left along the way on which its pressure falls.
 
     All points of the face's ellipse go along its chords through their middles, those on which a chord along a level
     of pressure is halved. So they stay on the ellipse's inside, and in the face.
+
+    Reads face: gradient, normal.
     """
-    n = data[NORMAL, f], data[NORMAL + 1, f], data[NORMAL + 2, f]
-    g = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
+    n, g = face.normal, face.gradient
     rise = dot(n, g)
     t = g[0] - rise * n[0], g[1] - rise * n[1], g[2] - rise * n[2]
     of_p, of_q = dot(t, ahead), dot(t, aside)
@@ -457,17 +457,21 @@ def _together(data, f, ahead, aside, held):
 
 
 @kernel
-def _have_one_sign(data, f, points):
-    """Whether the pressure has the same sign at all points of face ``f``."""
-    pressure = data[PRESSURE, f]
+def _have_one_sign(face, points):
+    """Whether the pressure has the same sign at all points of a face.
+
+    Reads face: pressure.
+    """
     for i in range(POINTS):
-        if (pressure_at(data, f, points[i]) > 0.0) != (pressure > 0.0):
+        if (pressure_at(face, points[i]) > 0.0) != (face.pressure > 0.0):
             return False
     return True
 
 
 @kernel(inline=True)
-def pressure_at(data, f, x):
-    """Pressure of face ``f`` at a point relative to its centroid, Pa."""
-    rise = data[GRADIENT, f] * x[0] + data[GRADIENT + 1, f] * x[1] + data[GRADIENT + 2, f] * x[2]
-    return data[PRESSURE, f] + rise
+def pressure_at(face, x):
+    """Pressure of a face at a point relative to its centroid, Pa.
+
+    Reads face: gradient, pressure.
+    """
+    return face.pressure + dot(face.gradient, x)

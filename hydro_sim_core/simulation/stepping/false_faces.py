@@ -18,8 +18,8 @@ from hydro_sim_core.contact.pressure_field.faces import (
     AREA,
     CENTROID,
     GRADIENT,
-    NORMAL,
     PRESSURE,
+    face_at,
     steepness_of,
 )
 from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
@@ -120,10 +120,11 @@ def _set_depths(model, scratch):
     for p in range(patches.num[0]):
         a, b = model.pairs[patches.pair[p], 0], model.pairs[patches.pair[p], 1]
         for f in range(patches.first_face[p], patches.first_face[p + 1]):
-            steepness = steepness_of(data, f)
-            if data[PRESSURE, f] > 0.0 and steepness > 0.0:
-                depth[a] = max(depth[a], data[PRESSURE, f] / steepness)
-                depth[b] = max(depth[b], data[PRESSURE, f] / steepness)
+            face = face_at(data, f)
+            steepness = steepness_of(face)
+            if face.pressure > 0.0 and steepness > 0.0:
+                depth[a] = max(depth[a], face.pressure / steepness)
+                depth[b] = max(depth[b], face.pressure / steepness)
 
 
 @kernel
@@ -180,16 +181,13 @@ def _is_rising(faces, f, V, room, allowance, dt):
 
     Reads faces: data.
     """
-    data = faces.data
-    steepness = steepness_of(data, f)
+    face = face_at(faces.data, f)
+    steepness, (x, y, z), g, n = steepness_of(face), face.centroid, face.gradient, face.normal
     if not steepness > 0.0:
         return False
-    x, y, z = data[CENTROID, f], data[CENTROID + 1, f], data[CENTROID + 2, f]
     vx, vy, vz = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
-    along_gradient = (
-        vx * data[GRADIENT, f] + vy * data[GRADIENT + 1, f] + vz * data[GRADIENT + 2, f]
-    ) / steepness
-    along_normal = vx * data[NORMAL, f] + vy * data[NORMAL + 1, f] + vz * data[NORMAL + 2, f]
+    along_gradient = (vx * g[0] + vy * g[1] + vz * g[2]) / steepness
+    along_normal = vx * n[0] + vy * n[1] + vz * n[2]
     growth = dt * max(along_gradient, along_normal)
     return growth > room and _highest_pressure(faces, f) / steepness + growth > allowance
 

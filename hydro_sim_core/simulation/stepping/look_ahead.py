@@ -12,10 +12,7 @@ import math
 from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
-    PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
+    face_at,
     speed_along_normal,
     steepness_of,
 )
@@ -137,17 +134,18 @@ def _overlap_of_solve(scratch, p, dt):
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
     p_GR, points, depth, energy = patches.p_GR[p], scratch.face_points, 0.0, 0.0
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        num = set_points(scratch.faces, f, True, 1.0, 0.0, points)
+        face = face_at(data, f)
+        num = set_points(scratch.faces, f, face, True, 1.0, 0.0, points)
         at_centroid = 0.0
         for j in range(num):
             x = points[j]
-            v_n = speed_along_normal(data, f, (p_GR[0] - x[0], p_GR[1] - x[1], p_GR[2] - x[2]), V)
-            fall = dt * v_n / (1.0 / data[SLOPE_A, f] + 1.0 / data[SLOPE_B, f])
-            pressure = pressure_at(data, f, x) - fall
+            v_n = speed_along_normal(face, (p_GR[0] - x[0], p_GR[1] - x[1], p_GR[2] - x[2]), V)
+            fall = dt * v_n / (1.0 / face.slope_a + 1.0 / face.slope_b)
+            pressure = pressure_at(face, x) - fall
             at_centroid += pressure / num
             if pressure > 0.0:
-                energy += _energy_of_face(data, f, pressure, True) / num
-        steepness = steepness_of(data, f)
+                energy += _energy_of_face(face, pressure, True) / num
+        steepness = steepness_of(face)
         if steepness > 0.0:
             depth = max(depth, at_centroid / steepness)
     return depth, energy
@@ -353,40 +351,42 @@ def _depth_and_energy(scratch, first, last, is_rigid, apart, area):
     """
     data, points, most, energy = scratch.faces.data, scratch.face_points, 0.0, 0.0
     for f in range(first, last):
-        pressure = data[PRESSURE, f]
+        face = face_at(data, f)
+        pressure, steepness = face.pressure, steepness_of(face)
         if pressure <= 0.0:
             continue
-        steepness = steepness_of(data, f)
         if steepness > 0.0:
             most = max(most, pressure / steepness)
-        num = set_points(scratch.faces, f, is_rigid, apart, area, points) if apart > 0.0 else 1
+        num = set_points(scratch.faces, f, face, is_rigid, apart, area, points) if apart > 0.0 else 1
         if num == 1:
-            energy += _energy_of_face(data, f, pressure, is_rigid)
+            energy += _energy_of_face(face, pressure, is_rigid)
         else:
             for j in range(num):
-                energy += _energy_of_face(data, f, pressure_at(data, f, points[j]), is_rigid) / num
+                energy += _energy_of_face(face, pressure_at(face, points[j]), is_rigid) / num
     return most, energy
 
 
 @kernel
-def _energy_of_face(data, f, pressure, is_rigid):
+def _energy_of_face(face, pressure, is_rigid):
     """What a face adds to the energy of an overlap if it has some pressure (Pa), J.
 
     On the skin of a rigid body it is exact for pressures p of constant gradient g: by the divergence theorem their
     integral over a volume is that of ``p^2 g.n / (2 g.g)`` over its surface, to which upright faces add nothing. In a
     compliant body it is ``A p d / 2``, with d the depth along the normal: exact if that line stays in one element.
+
+    Reads face: area, slope_a, slope_b.
     """
-    a, b = data[SLOPE_A, f], data[SLOPE_B, f]
+    a, b = face.slope_a, face.slope_b
     softness = 0.0
     if is_rigid:
-        steepness = steepness_of(data, f)
+        steepness = steepness_of(face)
         if steepness > 0.0:
             softness = min(a, b) / (steepness * steepness)
     else:
         for slope in (a, b):
             if slope > 0.0:
                 softness += 1.0 / slope
-    return 0.5 * data[AREA, f] * pressure * pressure * softness
+    return 0.5 * face.area * pressure * pressure * softness
 
 
 @kernel

@@ -7,13 +7,8 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
     CENTROID,
-    GRADIENT,
-    NORMAL,
-    PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
+    face_at,
     share_ahead,
     share_of_rise,
     speed_along_normal,
@@ -102,11 +97,11 @@ def _set_grain(model, scratch, p):
 @kernel
 def set_reference_point(data, first, last, p_GR):
     """Write the mean of the centroids of faces into ``p_GR`` (3,), m."""
-    for i in range(3):
-        s = 0.0
-        for f in range(first, last):
-            s += data[CENTROID + i, f]
-        p_GR[i] = s / (last - first)
+    x = y = z = 0.0
+    for f in range(first, last):
+        x, y, z = x + data[CENTROID, f], y + data[CENTROID + 1, f], z + data[CENTROID + 2, f]
+    num = last - first
+    p_GR[0], p_GR[1], p_GR[2] = x / num, y / num, z / num
 
 
 @kernel
@@ -144,7 +139,7 @@ def _reach(model, state, scratch, p):
     relative_twist(problem, p, problem.v0, DRIFT_BEFORE, V)
     p_GR, fastest = scratch.patches.p_GR[p], 0.0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        fastest = max(fastest, abs(speed_along_normal(data, f, p_GR, V)))
+        fastest = max(fastest, abs(speed_along_normal(face_at(data, f), p_GR, V)))
     return min(reach, FIRST_REACH * state.dt_previous[0] * fastest)
 
 
@@ -176,30 +171,30 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     inverse_mass, is_recovered = scratch.problem.delassus[p], scratch.patches.is_recovered[p]
     faded, block, lane = 0.0, scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        falls = data[SLOPE_A, f] <= MIN_SLOPE or data[SLOPE_B, f] <= MIN_SLOPE
-        if data[AREA, f] <= MIN_AREA or (falls and not is_recovered):
+        face = face_at(data, f)
+        falls = face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE
+        if face.area <= MIN_AREA or (falls and not is_recovered):
             continue
-        rising = 1.0 if is_recovered else share_of_rise(data, f)
+        rising = 1.0 if is_recovered else share_of_rise(face)
         if rising < 1.0:
-            lost = (1.0 - rising) * data[AREA, f] * max(data[PRESSURE, f], 0.0)
-            faded += lost * share_ahead(data[NORMAL : NORMAL + 3, f], scratch.push[pair])
-            if rising == 0.0:
-                continue
-        area, slope = set_push(data, f, ways, scratch.mean_push, push)
-        num = set_points(scratch.faces, f, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
+            lost = (1.0 - rising) * face.area * max(face.pressure, 0.0)
+            faded += lost * share_ahead(face.normal, scratch.push[pair])
+        if rising == 0.0:
+            continue
+        area, slope = set_push(face, ways, scratch.mean_push, push)
+        num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
         share = rising * area / num
-        way = way_to_pressure(scratch.faces, f, num, points) if lacks_moments else (0.0, 0.0, 0.0)
+        way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
-            pressure = pressure_at(data, f, points[j]) if num > 1 else data[PRESSURE, f]
+            pressure = pressure_at(face, points[j]) if num > 1 else face.pressure
             if pressure <= 0.0 and not is_rigid and not is_recovered:
-                pressure -= dt * rise_of_passing(data, f, p_GR, V)
-            out = blocks[block]
+                pressure -= dt * rise_of_passing(face, p_GR, V)
+            out, ahead = blocks[block], dt + relaxation if pressure > 0.0 else dt
             for i in range(3):
-                x_i = data[CENTROID + i, f] - p_GR[i] + way[i]
+                x_i = face.centroid[i] - p_GR[i] + way[i]
                 out[(X + i) * LANES + lane] = x_i + points[j, i] if num > 1 else x_i
                 out[(N + i) * LANES + lane] = push[i]
             out[ELASTIC * LANES + lane] = share * pressure
-            ahead = dt + relaxation if pressure > 0.0 else dt
             out[STIFFNESS_DT * LANES + lane] = ahead * max(slope, pressure / reach) * share
             out[FRICTION * LANES + lane] = 0.0
             out[SLIP * LANES + lane] = stiction_speed
@@ -212,8 +207,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
 
 
 @kernel(inline=True)
-def rise_of_passing(data, f, p_GR, V):
-    """How much faster face f gets more pressure by its approach along the normal than it does for both bodies, Pa/s.
+def rise_of_passing(face, p_GR, V):
+    """How much faster a face gets more pressure by its approach along the normal than it does for both bodies, Pa/s.
 
     What slides carries the face along, or leaves it behind: the pressure changes at another rate at places that move
     with A and at those that move with B. Beside the flat that carries a sliding box a face leans in the margin, and at
@@ -221,21 +216,23 @@ def rise_of_passing(data, f, p_GR, V):
     rates is right wherever one of the fields is the same all along the way.
 
     Args:
-        data: Rows of the faces.
-        f: Face.
+        face: ``Face``.
         p_GR: (3,) reference point of its patch in the frame of B, m.
         V: (6,) twist of B relative to A about that point, in the axes of B.
+
+    Reads face: centroid, gradient, normal, slope_a, slope_b.
     """
-    x, y, z = data[CENTROID, f] - p_GR[0], data[CENTROID + 1, f] - p_GR[1], data[CENTROID + 2, f] - p_GR[2]
+    c, g, n = face.centroid, face.gradient, face.normal
+    x, y, z = c[0] - p_GR[0], c[1] - p_GR[1], c[2] - p_GR[2]
     u = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
     rise = across = v_n = 0.0
     for i in range(3):
-        rise += data[GRADIENT + i, f] * u[i]
-        across += data[GRADIENT + i, f] * data[NORMAL + i, f]
-        v_n += data[NORMAL + i, f] * u[i]
+        rise += g[i] * u[i]
+        across += g[i] * n[i]
+        v_n += n[i] * u[i]
     # The gradient along the face, the same on both sides, times the speed along it.
     rise -= across * v_n
-    slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
+    slope_a, slope_b = face.slope_a, face.slope_b
     share_of_a = 1.0 if slope_a == math.inf else slope_a / (slope_a + slope_b)
     return max(share_of_a * rise, (share_of_a - 1.0) * rise)
 

@@ -12,7 +12,15 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import AREA, GRADIENT, NORMAL, PRESSURE, SLOPE_A, SLOPE_B
+from hydro_sim_core.contact.pressure_field.faces import (
+    AREA,
+    NORMAL,
+    PRESSURE,
+    SLOPE_A,
+    SLOPE_B,
+    face_at,
+    steepness_of,
+)
 from hydro_sim_core.simulation.stepping.collision import MIN_SLOPE
 
 #: Extent of the faces that press below which they are one point, as a share of half the smallest extent of the bodies.
@@ -59,28 +67,19 @@ def _gradients_agree_better(data, first, last):
     areas, across = 0.0, 0.0
     n0 = n1 = n2 = g0 = g1 = g2 = 0.0
     for f in range(first, last):
-        slope, steepness = min(data[SLOPE_A, f], data[SLOPE_B, f]), _steepness(data, f)
+        face = face_at(data, f)
+        slope, steepness = min(face.slope_a, face.slope_b), steepness_of(face)
         if not slope > MIN_SLOPE:
             continue
-        area = data[AREA, f]
+        area, n, g = face.area, face.normal, face.gradient
         share = area * slope / (steepness * steepness)
         areas += area
         across += share * steepness
-        n0 += area * data[NORMAL, f]
-        n1 += area * data[NORMAL + 1, f]
-        n2 += area * data[NORMAL + 2, f]
-        g0 += share * data[GRADIENT, f]
-        g1 += share * data[GRADIENT + 1, f]
-        g2 += share * data[GRADIENT + 2, f]
+        n0, n1, n2 = n0 + area * n[0], n1 + area * n[1], n2 + area * n[2]
+        g0, g1, g2 = g0 + share * g[0], g1 + share * g[1], g2 + share * g[2]
     gradients = (g0 * g0 + g1 * g1 + g2 * g2) * areas * areas
     normals = (n0 * n0 + n1 * n1 + n2 * n2) * across * across
     return gradients > (1.0 + SURELY) * normals
-
-
-@kernel
-def _steepness(data, f):
-    x, y, z = data[GRADIENT, f], data[GRADIENT + 1, f], data[GRADIENT + 2, f]
-    return math.sqrt(x * x + y * y + z * z)
 
 
 @kernel
@@ -127,33 +126,33 @@ def combined_slope(slope_a, slope_b):
 
 
 @kernel
-def set_push(data, f, ways, mean, push):
-    """Write the direction (3,) in which face f pushes, out of A into B.
+def set_push(face, ways, mean, push):
+    """Write the direction (3,) in which a face pushes, out of A into B.
 
     Args:
-        data: Rows of the faces.
-        f: Face.
+        face: ``Face``.
         ways: What ``choose_directions`` tells of its patch.
         mean: (3,) mean direction of the patch.
         push: (3,) the result.
 
     Returns:
         Its area across that direction, m^2, and the fall of its pressure along it, Pa/m.
+
+    Reads face: area, gradient, normal, pressure, slope_a, slope_b.
     """
-    way = ways[1] if data[PRESSURE, f] > 0.0 else ways[0]
-    slope_a, slope_b = data[SLOPE_A, f], data[SLOPE_B, f]
+    way = ways[1] if face.pressure > 0.0 else ways[0]
+    slope_a, slope_b, n, g = face.slope_a, face.slope_b, face.normal, face.gradient
     if way == ALONG_NORMALS or min(slope_a, slope_b) <= MIN_SLOPE:
-        for i in range(3):
-            push[i] = data[NORMAL + i, f]
-        return data[AREA, f], combined_slope(slope_a, slope_b)
-    steepness, along_normal, along_gradient = _steepness(data, f), 0.0, 0.0
+        push[0], push[1], push[2] = n
+        return face.area, combined_slope(slope_a, slope_b)
+    steepness, along_normal, along_gradient = steepness_of(face), 0.0, 0.0
     for i in range(3):
-        push[i] = mean[i] if way == ALONG_MEAN else data[GRADIENT + i, f] / steepness
-        along_normal += push[i] * data[NORMAL + i, f]
-        along_gradient += push[i] * data[GRADIENT + i, f]
+        push[i] = mean[i] if way == ALONG_MEAN else g[i] / steepness
+        along_normal += push[i] * n[i]
+        along_gradient += push[i] * g[i]
     if way == ALONG_GRADIENTS and along_normal < 0.0:
         # The field of B rises towards B's inside, against the normal.
         along_normal = -along_normal
         for i in range(3):
             push[i] = -push[i]
-    return data[AREA, f] * max(along_normal, 0.0), abs(along_gradient)
+    return face.area * max(along_normal, 0.0), abs(along_gradient)

@@ -21,6 +21,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     SLOPE_A,
     SLOPE_B,
     UPRIGHT,
+    face_at,
     move_face,
     steepness_of,
 )
@@ -69,9 +70,10 @@ def join_at_sharp_edges(faces, first, last, box, mean):
 @kernel
 def _leans(data, f, least, most):
     """Whether a face presses whose pressure rises along its normal by a share of its gradient between two bounds."""
-    if not data[PRESSURE, f] > 0.0:
+    face = face_at(data, f)
+    if not face.pressure > 0.0:
         return False
-    across = min(data[SLOPE_A, f], data[SLOPE_B, f]) / steepness_of(data, f)
+    across = min(face.slope_a, face.slope_b) / steepness_of(face)
     return least < across < most
 
 
@@ -191,7 +193,7 @@ def _turn(faces, first, last, box, mean, share):
                 data[NORMAL + i, f] = mean[i]
             skin = SLOPE_B if math.isinf(data[SLOPE_A, f]) else SLOPE_A
             # Upright parts, too, end to press where the others do; and no face leans twice.
-            least = 2.0 * UPRIGHT * steepness_of(data, f)
+            least = 2.0 * UPRIGHT * steepness_of(face_at(data, f))
             data[skin, f] = max(abs(along_gradient), mean[4], least)
         move_face(faces, f, kept)
         kept += 1
