@@ -284,18 +284,26 @@ def constants_stay() -> Iterator[None]:
 
 
 def linked(
-    code: str, glue: str, machine: Any, triple: str, shown: Sequence[str], *, whole: bool = False
+    code: str,
+    glue: str,
+    machine: Any,
+    triple: str,
+    shown: Sequence[str],
+    *,
+    whole: bool = False,
+    optimised_for: Any = None,
 ) -> Any:
     """The optimised module of translated code and a target's own functions.
 
     Args:
         code: Translated code.
         glue: The target's own functions.
-        machine: LLVM's machine for which to optimise.
+        machine: LLVM's machine that is to run it.
         triple: LLVM's name of the target.
         shown: Names that stay: what is called from outside.
         whole: Whether to copy every function to where it is called: arrays of which no function gets the address may
             stay in registers.
+        optimised_for: Another machine for which to optimise.
     """
     code = re.sub(r"@sqrt\(", "@llvm.sqrt.f64(", re.sub(r"declare double @sqrt\(.*", "", code))
     if "llvm.sqrt.f64(double" not in re.sub(r"call.*", "", code):
@@ -313,7 +321,7 @@ def linked(
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = False
     options.inlining_threshold = _INLINED
-    builder = llvm.create_pass_builder(machine, options)
+    builder = llvm.create_pass_builder(optimised_for or machine, options)
     for _ in range(_ROUNDS):
         builder.getModulePassManager().run(module, builder)
     module.verify()
@@ -379,6 +387,15 @@ def without_far_angles(code: str) -> str:
 
 def object_code(code: str, structs: Structs, lanes: int, target: Target) -> bytes:
     """Object file for a processor, in which ``STEP_WORLDS`` steps one world after another: to test without a GPU."""
-    machine = _codegen(target)._tm
-    module = linked(code, _glue(_HOST, structs, lanes), machine, llvm.get_process_triple(), _SHOWN)
-    return bytes(machine.emit_object(module))
+    return bytes(machine_here(target).emit_object(module_here(code, structs, lanes, target)))
+
+
+def module_here(code: str, structs: Structs, lanes: int, target: Target) -> Any:
+    """The module of ``object_code``: what a GPU would run, optimised as for one."""
+    glue, triple = _glue(_HOST, structs, lanes), llvm.get_process_triple()
+    return linked(code, glue, machine_here(target), triple, _SHOWN, optimised_for=machine_of("sm_90"))
+
+
+def machine_here(target: Target) -> Any:
+    """LLVM's machine for this computer's processor."""
+    return _codegen(target)._tm

@@ -306,8 +306,18 @@ def cut_polygons(w, num_of_a, num_lines):
 
 
 @kernel(inline=True)
+def _has_edges(w, lane, num_lines):
+    """Whether anything is left of a line."""
+    found = False
+    for i in range(num_lines):
+        _, _, _, low, high = _line(w, lane, i)
+        found = found or high > low
+    return found
+
+
+@kernel(inline=True)
 def cut_first_polygon(w, num_of_a, num_lines):
-    """The same for the first lane alone."""
+    """The same for the first lane alone; a pair without a polygon has a word without edges, and no face."""
     _cross_in_lane(w, 0, 0, num_lines)
     _cross_in_lane(w, 0, 1, num_lines)
     _cross_in_lane(w, 0, 2, num_lines)
@@ -318,5 +328,8 @@ def cut_first_polygon(w, num_of_a, num_lines):
         _cross_in_lane(w, 0, 5, num_lines)
     if num_lines > 7:
         _cross_in_lane(w, 0, 6, num_lines)
-    _measure(w, 0, num_of_a, num_lines)
-    _set_points(w, 0, num_lines)
+    if _has_edges(w, 0, num_lines):
+        _measure(w, 0, num_of_a, num_lines)
+        _set_points(w, 0, num_lines)
+    else:
+        w[WORD * LANES] = 0.0
