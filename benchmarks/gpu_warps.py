@@ -145,7 +145,8 @@ def _instructions_each(sums: dict[str, Any]) -> Any:
 
 def by_function(code: Code, sums: dict[str, Any]) -> list[dict[str, Any]]:
     """The same of each function, the longest first."""
-    weights, rows = _instructions_each(sums), defaultdict(lambda: np.zeros(5))
+    weights = _instructions_each(sums)
+    rows: dict[str, Any] = defaultdict(lambda: np.zeros(5))
     for i, part in enumerate(code.parts):
         rows[part.function] += (
             sums["cycles"][i],

@@ -10,6 +10,7 @@ import ctypes
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -97,6 +98,7 @@ class _Tracing:
         self._lines: list[str] = []
         self._parts: list[Part] = []
         self._entries: dict[str, int] = {}
+        self._blocks: dict[str, int] = {}
         self._marked = True
         self._count = 0
 
@@ -202,7 +204,7 @@ class TracedProgram(HostProgram):
         module = llvm.parse_assembly(code.text)
         module.verify()
         super().__init__(bytes(ptx.machine_here(target).emit_object(module)))
-        self._buffers: dict[str, NDArray[np.generic]] = {
+        self._buffers: dict[str, NDArray[Any]] = {
             _EVENTS_AT: np.zeros(_MOST_EVENTS, dtype=np.int32),
             _ADDRESSES_AT: np.zeros(_MOST_ADDRESSES, dtype=np.int64),
         }
@@ -218,12 +220,12 @@ class TracedProgram(HostProgram):
         super().run(memory, dt)
         self.events, self.addresses = (self._written(name) for name in self._buffers)
 
-    def _written(self, name: str) -> NDArray[np.generic]:
+    def _written(self, name: str) -> NDArray[Any]:
         buffer = self._buffers[name]
         return buffer[: (self._at[name].value - buffer.ctypes.data) // buffer.itemsize]
 
 
-def split_by_world(code: Code, events: NDArray[np.generic]) -> Iterable[tuple[int, int]]:
+def split_by_world(code: Code, events: NDArray[Any]) -> Iterable[tuple[int, int]]:
     """First event of each world, and the one behind its last."""
     begins = np.flatnonzero(events == code.begins)
     ends = np.flatnonzero(events == code.ends) + 1

@@ -106,11 +106,21 @@ class Model:
             addresses: Addresses of all worlds.
             starts: (32,) first of those of each thread.
         """
-        kinds = np.array(list(_KINDS.values()))
-        memory = (np.array(ANSWERS), *(size // _LINE // _WAYS for size in (FIRST_CACHE, SECOND_CACHE)))
-        found = _simulate(
-            *(np.array(parts), np.array(threads), self._rows, self._uses, self._first, self._num_values),
-            *(kinds, addresses, starts, np.array(self._shared), *memory),
+        of_first, of_second = (size // _LINE // _WAYS for size in (FIRST_CACHE, SECOND_CACHE))
+        found: Any = _simulate(
+            np.array(parts),
+            np.array(threads),
+            self._rows,
+            self._uses,
+            self._first,
+            self._num_values,
+            np.array(list(_KINDS.values())),
+            addresses,
+            starts,
+            np.array(self._shared),
+            np.array(ANSWERS),
+            of_first,
+            of_second,
         )
         return Timing(*found)
 
