@@ -39,6 +39,7 @@ STEPS = 60
 #: Functions to be told.
 FUNCTIONS = 12
 _GENERIC = Target("generic", "")
+_ALIGNED = 256
 
 
 class Stepper:
@@ -110,8 +111,10 @@ def traced_step(n: int, steps: int) -> Stepper:
 
 def of_warp(stepper: Stepper, warp: int) -> dict[str, Any]:
     """What a warp runs, part by part: how often, by how many threads, and the fields of ``Timing``."""
-    code, events, addresses = stepper.code, stepper.traced.events, stepper.traced.addresses
-    first = int(stepper.memory.places[3])
+    code, events = stepper.code, stepper.traced.events
+    # The memory of worlds begins at a multiple of this on a GPU.
+    shift = int(stepper.memory.places[0]) % _ALIGNED
+    first, addresses = int(stepper.memory.places[3]) - shift, stepper.traced.addresses - shift
     model = Model(code, (first, first + stepper.shared))
     touched = np.concatenate([[0], np.cumsum(model.num_memory[events])])
     assert touched[-1] == len(addresses), "addresses do not fit the parts"

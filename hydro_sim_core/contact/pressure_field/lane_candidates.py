@@ -121,6 +121,23 @@ def _list_worth_a_look(ways, way, at, lane, scratch):
 
 
 @kernel(inline=True)
+def _leave_out_found(geometries, candidates, first, end, scratch):
+    """Leave candidates out of a list that have been found already, or have no polygon; return its new end.
+
+    Reads scratch: in_lanes.
+    Writes scratch: in_lanes.
+    """
+    kept = first
+    for k in range(first, end):
+        candidate = scratch.in_lanes[k, 0]
+        one, other = candidates[candidate, 0], candidates[candidate, 1]
+        leaves_out = opposed(geometries, one, other) or entry_of(scratch, one, other) >= 0
+        scratch.in_lanes[kept, 0] = candidate
+        kept += 0 if leaves_out else 1
+    return kept
+
+
+@kernel(inline=True)
 def fill_with_candidates(geometries, a, b, R_BA, p_BA, tie, candidates, ways, way, at, lane, scratch):
     """Fill lanes with candidates; return the next candidate and the next lane; arguments as for ``_fill_block``.
 
@@ -134,16 +151,16 @@ def fill_with_candidates(geometries, a, b, R_BA, p_BA, tie, candidates, ways, wa
     while lane < enough and at < candidates.shape[0]:
         first = lane
         at, end = _list_worth_a_look(ways, way, at, first, scratch)
+        end = _leave_out_found(geometries, candidates, first, end, scratch)
         for k in range(first, end):
             candidate = scratch.in_lanes[k, 0]
             one, other = candidates[candidate, 0], candidates[candidate, 1]
-            if not (opposed(geometries, one, other) or entry_of(scratch, one, other) >= 0):
-                left = 0.0
-                if not on_half_space:
-                    left = way_to_meet(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch)
-                if left > 0.0:
-                    ways[candidate] = left - way
-                else:
-                    fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
-                    lane += 1
+            left = 0.0
+            if not on_half_space:
+                left = way_to_meet(geometries, one, other, a_is_rigid, R_BA, p_BA, tie, scratch)
+            if left > 0.0:
+                ways[candidate] = left - way
+            else:
+                fill_lane(geometries, one, other, NO_SLOT, 0, on_half_space, scratch, lane)
+                lane += 1
     return at, lane
