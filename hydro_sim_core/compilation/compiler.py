@@ -22,7 +22,6 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.target_extension import current_target, resolve_dispatcher_from_str
 from numba.core.typed_passes import NativeLowering
 
 from hydro_sim_core.compilation import side_by_side
@@ -242,13 +241,9 @@ def make_callable(kernel: Kernel) -> Any:
 
 
 def dispatcher_type(kernel: Kernel) -> Any:
-    """Type of a kernel in the function that is being compiled, for the current target (CPU or GPU)."""
-    target, memory = current_target(), side_by_side.present()
-    if memory is not None:
-        return types.Dispatcher(_dispatcher_side_by_side(kernel, memory))
-    if target == "cpu":
-        return types.Dispatcher(kernel.dispatcher)
-    return _foreign_dispatcher_type(kernel, target)
+    """Type of a kernel in the function that is being compiled, for one world or for worlds side by side."""
+    memory = side_by_side.present()
+    return types.Dispatcher(kernel.dispatcher if memory is None else _dispatcher_side_by_side(kernel, memory))
 
 
 def _dispatcher_side_by_side(kernel: Kernel, memory: SideBySide) -> Any:
@@ -258,15 +253,6 @@ def _dispatcher_side_by_side(kernel: Kernel, memory: SideBySide) -> Any:
     if memory not in known:
         known[memory] = make_dispatcher(kernel)
     return known[memory]
-
-
-def _foreign_dispatcher_type(kernel: Kernel, target: str) -> Any:
-    # Types hold their dispatchers weakly, so kernels keep them.
-    known = kernel.__dict__.setdefault("_foreign", {})
-    if target not in known:
-        options = {"device": True, "debug": False, "opt": True, "forceinline": kernel.inline}
-        known[target] = resolve_dispatcher_from_str(target)(kernel.function, options)
-    return types.Dispatcher(known[target])
 
 
 # --- Entry points ----------------------------------------------------------------------------------------------------

@@ -22,27 +22,24 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
 from hydro_sim_core.contact.pressure_field.lane_blocks import fill_lane, way_to_meet
 from hydro_sim_core.contact.pressure_field.lanes import LANES
 from hydro_sim_core.contact.pressure_field.visits import NO_SLOT, entry_of
-from hydro_sim_core.contact.pressure_field.walk import opposed
+from hydro_sim_core.contact.pressure_field.walk import opposed, rims_that_meet
 from hydro_sim_core.contact.pressure_field.wide_trees import list_meetings, list_near_half_space
 
 
 @kernel(inline=True)
-def _ask_trees(geometries, a, b, R_BA, p_BA, region, other_rim, slack, scratch, candidates, first):
+def _ask_trees(geometries, a, b, R_BA, p_BA, region, slack, scratch, candidates, first):
     """List the pairs at which walks start, with boxes grown by ``slack``; return their number, -1 if there is no room.
 
-    Reads geometries: field_start, kind, rim_start, wide_rim, wide_shell; scratch: nodes.
+    Reads geometries: field_start, kind, wide_rim, wide_shell.
     """
-    of_a = geometries.wide_shell[a]
-    if scratch.nodes[0, 0] == geometries.rim_start[a]:
-        of_a = geometries.wide_rim[a]
+    by_rim_a, by_rim_b, other_rim = rims_that_meet(geometries, a, b)
+    of_a = geometries.wide_rim[a] if by_rim_a else geometries.wide_shell[a]
     if geometries.kind[b] != COMPLIANT_MESH:
         lowest, highest, row_b = region[2] - slack, region[3] + slack, geometries.field_start[b]
         return list_near_half_space(
             geometries, of_a, row_b, lowest, highest, R_BA, p_BA, scratch, candidates, first
         )
-    of_b = geometries.wide_shell[b]
-    if scratch.nodes[0, 1] == geometries.rim_start[b]:
-        of_b = geometries.wide_rim[b]
+    of_b = geometries.wide_rim[b] if by_rim_b else geometries.wide_shell[b]
     num = list_meetings(geometries, of_a, of_b, R_BA, p_BA, slack, scratch, candidates, first)
     if num < 0 or not other_rim:
         return num
@@ -72,7 +69,7 @@ def _candidates_again(kept, pair):
 
 
 @kernel(inline=True)
-def find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch):
+def find_candidates(geometries, a, b, pair, R_BA, p_BA, region, tie, scratch):
     """List the candidates of a pair of geometries: those of the last pass or, if bodies have moved too far, new ones.
 
     Returns:
@@ -97,7 +94,7 @@ def find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, 
     write_pose(pose, ASKED, R_BA, p_BA)
     first = now[NUM_CANDIDATES]
     num = _ask_trees(
-        geometries, a, b, R_BA, p_BA, region, other_rim, tie + skin, scratch, kept.candidates[parity], first
+        geometries, a, b, R_BA, p_BA, region, tie + skin, scratch, kept.candidates[parity], first
     )
     for k in range(num):
         kept.ways[parity, first + k] = 0.0

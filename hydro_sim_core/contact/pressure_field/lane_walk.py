@@ -401,8 +401,8 @@ def walk_in_lanes(
     pair = pair if pair >= 0 else kept.spans.shape[0] - 1
     if is_still_in_doubt(geometries, a, b, pair, R_BA, p_BA, scratch):
         return IN_DOUBT
-    region, other_rim, has_margin, _ = begin_walk(geometries, a, b, tie, scratch)
-    num_candidates, way = find_candidates(geometries, a, b, pair, R_BA, p_BA, region, other_rim, tie, scratch)
+    region, _, has_margin, _ = begin_walk(geometries, a, b, tie, scratch)
+    num_candidates, way = find_candidates(geometries, a, b, pair, R_BA, p_BA, region, tie, scratch)
     if num_candidates < 0:
         return NO_ROOM
     known, found, candidates, ways = _lists(kept, pair, num_candidates)

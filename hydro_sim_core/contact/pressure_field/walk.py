@@ -210,25 +210,22 @@ def _search_region(geometries, a, b, try_all, tie):
 
 
 @kernel(inline=True)
-def _meetings_of_rims(geometries, a, b, try_all):
-    """Which trees to descend: roots of A and B, and whether the rim of A and the shell of B come after them.
+def rims_that_meet(geometries, a, b):
+    """Of which bodies the rims alone are to be searched, not the shells, and whether that of A comes afterwards.
 
     Along its boundary a contact surface has the pressure of the rim on which it ends. So it ends on the rim of the body
     whose pressure there is the higher one, or on both rims at once if all of their pressures are equal.
 
-    Reads geometries: node_start, rim_pressure, rim_start, shell_start.
+    Reads geometries: rim_pressure.
     """
-    if try_all:
-        return geometries.node_start[a], geometries.node_start[b], False
-    rim_a, rim_b = geometries.rim_start[a], geometries.rim_start[b]
     low_a, high_a = geometries.rim_pressure[a, 0], geometries.rim_pressure[a, 1]
     low_b, high_b = geometries.rim_pressure[b, 0], geometries.rim_pressure[b, 1]
     round_off = _SAME_PRESSURE * abs(high_a)
     if max(high_a, high_b) - min(low_a, low_b) <= round_off < math.inf:
-        return rim_a, rim_b, False
+        return True, True, False
     if low_a >= high_b:
-        return rim_a, geometries.shell_start[b], False
-    return geometries.shell_start[a], rim_b, low_b < high_a
+        return True, False, False
+    return False, True, low_b < high_a
 
 
 @kernel(inline=True)
@@ -236,18 +233,28 @@ def begin_walk(geometries, a, b, tie, scratch):
     """Push the roots of the first trees.
 
     Returns:
-        The region to search, whether the other rim comes after it, and whether a body has a margin and one is a skin.
+        The region to search, whether the rim of A and the shell of B come after them, and whether a body has a margin
+        and one is a skin.
 
-    Reads geometries: is_skin, margin.
+    Reads geometries: is_skin, margin, rim_start, shell_start.
     Writes scratch: nodes, report.
     """
-    try_all = must_try_all(geometries, a, b)
-    scratch.nodes[0, 0], scratch.nodes[0, 1], other_rim = _meetings_of_rims(geometries, a, b, try_all)
+    try_all, root_a, root_b = (
+        must_try_all(geometries, a, b),
+        geometries.node_start[a],
+        geometries.node_start[b],
+    )
+    by_rim_a, by_rim_b, other_rim = rims_that_meet(geometries, a, b)
+    if not try_all:
+        root_a = geometries.rim_start[a] if by_rim_a else geometries.shell_start[a]
+        root_b = geometries.rim_start[b] if by_rim_b else geometries.shell_start[b]
+    scratch.nodes[0, 0], scratch.nodes[0, 1] = root_a, root_b
     begin_visits(scratch)
     scratch.report[:] = 0.0
     has_margin = geometries.margin[a] > 0.0 or geometries.margin[b] > 0.0
     is_skin = geometries.is_skin[a] or geometries.is_skin[b]
-    return _search_region(geometries, a, b, try_all, tie), other_rim, has_margin, is_skin
+    region = _search_region(geometries, a, b, try_all, tie)
+    return region, other_rim and not try_all, has_margin, is_skin
 
 
 @kernel(inline=True)
