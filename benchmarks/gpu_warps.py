@@ -46,7 +46,7 @@ class Stepper:
     """Steps worlds in the memory of a GPU, and writes down what runs once it is told to."""
 
     def __init__(self, plan: Plan, solve: Any) -> None:
-        ptx.shape_code()
+        ptx.shape_step()
         code = ptx.translated(advance_world, solve, WorldData, plan.memory)
         module = ptx.module_here(code, (plan.words, plan.structs), plan.lanes, _GENERIC)
         self._plain = HostProgram(bytes(ptx.machine_here(_GENERIC).emit_object(module)))

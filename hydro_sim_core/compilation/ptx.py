@@ -39,8 +39,8 @@ Structs = tuple[Sequence[int], Sequence[tuple[int, int]]]
 _INLINED = 40
 #: How often LLVM optimises: loops that are unrolled late are straight code only in the second round.
 _ROUNDS = 2
-#: Turns of loops that are unrolled: as many as a face has rows.
-_MOST_TURNS = 17
+#: Lines of a polygon, and rows of a face.
+_LINES, _ROWS = 8, 17
 #: Instructions that LLVM looks back for what has been stored at an address; by default 100.
 _FAR_BACK = 5000
 #: LLVM's name of GPUs.
@@ -244,20 +244,29 @@ def _wrapper(context: Any, compiled: Any, arguments: tuple[Any, ...]) -> Any:
     return module
 
 
-def shape_code() -> None:
+def shape_code(most_turns: int = _LINES, *, loads_stay: bool = False) -> None:
     """Set LLVM's options for a GPU, for all that this process compiles from now on.
 
-    Loops of up to 17 turns are unrolled, those over the lines of a polygon and over the rows of a face or an element,
-    and no others: threads that are at different places of long straight code wait for instructions more than unrolling
-    saves. What has been stored is looked for far back, so that what is computed of a polygon stays in registers. Loads
-    stay where they are, before the branches that use them: many are then waited for at once.
+    Short loops are unrolled, such as those over the lines of a polygon, and no others: threads that are at different
+    places of long straight code wait for instructions more than unrolling saves. What has been stored is looked for far
+    back, so that what is computed of a polygon stays in registers.
+
+    Args:
+        most_turns: Turns of loops that are unrolled.
+        loads_stay: Whether loads stay before the branches that use them: many are then waited for at once.
     """
-    for option in (f"-unroll-full-max-count={_MOST_TURNS}", "-unroll-runtime=0", "-unroll-allow-partial=0"):
+    for option in (f"-unroll-full-max-count={most_turns}", "-unroll-runtime=0", "-unroll-allow-partial=0"):
         llvm.set_option("", option)
-    llvm.set_option("", "-instcombine-code-sinking=0")
+    if loads_stay:
+        llvm.set_option("", "-instcombine-code-sinking=0")
     dead_stores = ("dse-memoryssa-scanlimit", "dse-memoryssa-walklimit")
     for limit in ("memdep-block-scan-limit", "memssa-check-limit", *dead_stores):
         llvm.set_option("", f"-{limit}={_FAR_BACK}")
+
+
+def shape_step() -> None:
+    """The same for the step of many worlds, which reads all rows of a face or an element at once."""
+    shape_code(_ROWS, loads_stay=True)
 
 
 @contextmanager

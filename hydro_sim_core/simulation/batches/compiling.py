@@ -62,7 +62,7 @@ def main() -> None:
     from hydro_sim_core.compilation import ptx
 
     request = json.load(sys.stdin)
-    ptx.shape_code()
+    ptx.shape_step()
     fields = frozenset((_named(*owner), field) for *owner, field in request["row_fields"])
     memory = SideBySide(MEMORY.row_structs, fields)
     code = ptx.translated(advance_world, entry_named(request["solver"]), WorldData, memory)
