@@ -190,9 +190,10 @@ def move_on(state, scratch, dt, converged):
     for i in range(state.q.shape[0]):
         state.q[i] = scratch.q_next[i]
     for pair in range(state.push.shape[0]):
-        for i in range(3):
-            state.push[pair, i] = scratch.push[pair, i]
-        state.overlaps[pair] = scratch.overlaps[pair]
+        push, overlaps = scratch.push[pair], scratch.overlaps[pair]
+        x, y, z = push[0], push[1], push[2]
+        state.push[pair, 0], state.push[pair, 1], state.push[pair, 2] = x, y, z
+        state.overlaps[pair] = overlaps
     state.dt_previous[0] = dt
     state.step[0] += 1
     state.unconverged[0] += 0 if converged else 1
