@@ -26,34 +26,29 @@ from warp_timing import Model
 
 from hydro_sim_core import World
 from hydro_sim_core.compilation import ptx
-from hydro_sim_core.compilation.targets import Target
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 from hydro_sim_core.simulation import BatchWorld
+from hydro_sim_core.simulation.batches.compiling import HERE, compiled
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
-from hydro_sim_core.simulation.batches.programs import HostProgram
+from hydro_sim_core.simulation.batches.programs import THREADS, HostProgram
 from hydro_sim_core.simulation.batches.side_by_side import LANES, SideBySideWorlds
-from hydro_sim_core.simulation.batches.stepping import WorldData, advance_world
 
 #: Steps before the one that is looked at: as many as before the profile of ``results/gpu_variants.json``.
 STEPS = 60
 #: Functions to be told.
 FUNCTIONS = 12
-_GENERIC = Target("generic", "")
-_ALIGNED = 256
+MOST_WARPS = 8
 
 
 class Stepper:
     """Steps worlds in the memory of a GPU, and writes down what runs once it is told to."""
 
-    def __init__(self, plan: Plan, solve: Any) -> None:
-        ptx.shape_step()
-        code = ptx.translated(advance_world, solve, WorldData, plan.memory)
-        module = ptx.module_here(code, (plan.words, plan.structs), plan.lanes, _GENERIC)
-        self._plain = HostProgram(bytes(ptx.machine_here(_GENERIC).emit_object(module)))
-        self.code = traced(str(module))
-        self.traced = TracedProgram(self.code, _GENERIC)
+    def __init__(self, plan: Plan, solve: Any, room: int) -> None:
+        module = compiled(plan, solve, HERE, THREADS).decode()
+        self._plain = HostProgram(ptx.object_of_module(module))
+        self.code = traced(module)
+        self.traced = TracedProgram(self.code, room)
         self.writes = False
-        self.shared = plan.sizes["shared"]
 
     def run(self, memory: Placed, dt: float) -> None:
         """Step all worlds; see ``Program``."""
@@ -64,7 +59,8 @@ class Stepper:
 def main() -> None:
     """Step, lay over each other, time, print, write the results."""
     parser = make_parser(__doc__.splitlines()[0], "gpu_warps")
-    parser.add_argument("--warps", type=int, default=2, help=f"warps of {LANES} worlds")
+    warps = range(1, MOST_WARPS + 1)
+    parser.add_argument("--warps", type=int, default=2, choices=warps, help=f"warps of {LANES} worlds")
     parser.add_argument("--steps", type=int, default=STEPS, help="steps before the one that is looked at")
     parser.add_argument("--parts", type=int, default=0, help="how many straight parts of the code to print")
     arguments = parser.parse_args()
@@ -93,7 +89,7 @@ def traced_step(n: int, steps: int) -> Stepper:
     scene, steppers = grasp_scene(gpu.FACES), []
 
     def program_for(plan: Plan) -> Stepper:
-        steppers.append(Stepper(plan, World(scene).machine.solve))
+        steppers.append(Stepper(plan, World(scene).machine.solve, n))
         return steppers[-1]
 
     batch = BatchWorld(scene, n, "cpu")
@@ -112,10 +108,8 @@ def traced_step(n: int, steps: int) -> Stepper:
 def of_warp(stepper: Stepper, warp: int) -> dict[str, Any]:
     """What a warp runs, part by part: how often, by how many threads, and the fields of ``Timing``."""
     code, events = stepper.code, stepper.traced.events
-    # The memory of worlds begins at a multiple of this on a GPU.
-    shift = int(stepper.memory.places[0]) % _ALIGNED
-    first, addresses = int(stepper.memory.places[3]) - shift, stepper.traced.addresses - shift
-    model = Model(code, (first, first + stepper.shared))
+    model = Model(code)
+    addresses = model.placed(stepper.traced.addresses, memories(stepper))
     touched = np.concatenate([[0], np.cumsum(model.num_memory[events])])
     assert touched[-1] == len(addresses), "addresses do not fit the parts"
     worlds = list(split_by_world(code, events))[warp * LANES : (warp + 1) * LANES]
@@ -126,6 +120,14 @@ def of_warp(stepper: Stepper, warp: int) -> dict[str, Any]:
     times = np.bincount(run.parts, minlength=len(code.parts))
     active = np.bincount(run.parts, threads, minlength=len(code.parts))
     return {"times": times, "active": active, **vars(timing)}
+
+
+def memories(stepper: Stepper) -> list[tuple[int, int]]:
+    """Address and size of what all worlds share, of the worlds' lanes, and of their rows."""
+    memory, plan = stepper.memory, stepper.memory.plan
+    lanes, of_group, n, shared, rows = (int(place) for place in memory.places)
+    groups = -(-n // plan.lanes)
+    return [(shared, plan.sizes["shared"]), (lanes, groups * of_group), (rows, n * plan.sizes["rows"])]
 
 
 def in_all(sums: dict[str, Any]) -> dict[str, float]:

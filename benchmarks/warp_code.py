@@ -12,20 +12,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import ptx
-from hydro_sim_core.compilation.targets import Target
 from hydro_sim_core.simulation.batches.memory import Placed
 from hydro_sim_core.simulation.batches.programs import HostProgram
 
 #: The variable that tells which world is stepped; it and the others of that name are no memory of a world.
 _PRESENT, _OURS = "@hydro_present", ("@hydro_places", "@hydro_present")
 _EVENTS_AT, _ADDRESSES_AT = "hydro_events_at", "hydro_addresses_at"
-#: Room for what 64 worlds write down in a step, several times over.
-_MOST_EVENTS, _MOST_ADDRESSES = 60_000_000, 120_000_000
+#: Room for what a world writes down in a step, several times over.
+_EVENTS, _ADDRESSES = 500_000, 1_500_000
 
 _NAME = r'("[^"]+"|[\w.$-]+)'
 _LABEL = re.compile(rf"^{_NAME}:")
@@ -34,7 +32,13 @@ _CALL = re.compile(rf"\bcall\b[^@]*@{_NAME}\(")
 _TARGET = re.compile(rf"label %{_NAME}")
 _CASE = re.compile(r"^i\d+ -?\d+, label")
 _MEMORY = re.compile(
-    rf"^(?:%{_NAME} = load (?:volatile )?[^,]+, ptr |store (?:volatile )?.*, ptr )(?P<at>.*?)(?:, (?:align|!).*)?$"
+    rf"^(?:%{_NAME} = load \w+, ptr |store \w+ [^,]+, ptr )"
+    rf"(?P<at>%{_NAME}|@[^,]+|getelementptr .*\))(?:, (?:align|!).*)?$"
+)
+
+
+_READS_OR_WRITES = re.compile(
+    rf"^(?:%{_NAME} = )?(?:load|store|atomicrmw|cmpxchg|(?:tail )?call .*@llvm\.mem(?:cpy|move))\b"
 )
 
 
@@ -160,8 +164,10 @@ class _Tracing:
 
     def _note_address(self, code: str) -> None:
         """Let the address of a load or a store be written down."""
-        memory = _MEMORY.match(code)
-        if memory and not _is_ours(code):
+        if is_memory(code) and not _is_ours(code):
+            memory = _MEMORY.match(code)
+            if memory is None:
+                raise ValueError(f"no way is known to tell what this reads or writes: {code}")
             self._write("ptr", memory.group("at"), _ADDRESSES_AT)
 
     def _write(self, kind: str, value: str, at: str) -> None:
@@ -184,8 +190,8 @@ def _is_ours(line: str) -> bool:
 
 
 def is_memory(line: str) -> bool:
-    """Whether the address of an instruction is written down."""
-    return _MEMORY.match(line) is not None
+    """Whether an instruction reads or writes memory, whose address is written down."""
+    return _READS_OR_WRITES.match(line) is not None
 
 
 class TracedProgram(HostProgram):
@@ -193,20 +199,18 @@ class TracedProgram(HostProgram):
 
     Args:
         code: The code.
-        target: The processor.
+        room: Number of worlds.
 
     Attributes:
         events: Parts as they ran in the last call, world after world.
         addresses: Addresses of their loads and stores.
     """
 
-    def __init__(self, code: Code, target: Target) -> None:
-        module = llvm.parse_assembly(code.text)
-        module.verify()
-        super().__init__(bytes(ptx.machine_here(target).emit_object(module)))
+    def __init__(self, code: Code, room: int) -> None:
+        super().__init__(ptx.object_of_module(code.text))
         self._buffers: dict[str, NDArray[Any]] = {
-            _EVENTS_AT: np.zeros(_MOST_EVENTS, dtype=np.int32),
-            _ADDRESSES_AT: np.zeros(_MOST_ADDRESSES, dtype=np.int64),
+            _EVENTS_AT: np.zeros(room * _EVENTS, dtype=np.int32),
+            _ADDRESSES_AT: np.zeros(room * _ADDRESSES, dtype=np.int64),
         }
         self._at = {
             name: ctypes.c_int64.from_address(self._engine.get_global_value_address(name))

@@ -111,6 +111,8 @@ def immediate_postdominators(parts: Sequence[Part], numbers: Sequence[int]) -> d
 def _following(part: Part) -> list[int]:
     if part.after is not None:
         return [part.after]
+    if part.lines and part.lines[-1] == "unreachable":
+        return []
     return part.successors or [_END]
 
 

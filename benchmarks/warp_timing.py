@@ -2,8 +2,9 @@
 
 An instruction begins when the one before it has begun and what it needs is there. Within a part loads come as early as
 stores before them allow, as an assembler arranges them. A warp has its share of both caches to itself; what all worlds
-share is always in the second one. All numbers below are assumptions, of the order of what is measured on an H100; what
-the model is worth is told by comparing it with a profile (``docs/batches.md``).
+share is always in the second one. It knows nothing of instructions that have to be fetched, of registers that do not
+suffice, and of other warps. All numbers below are assumptions, of the order of what is measured on an H100; what the
+model is worth is told by comparing it with a profile (decision 44).
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ ANSWERS = (40, 265, 650)
 FIRST_CACHE, SECOND_CACHE = 120 * 1024, 195 * 1024
 #: Bytes that a line of a cache has, and a part of it that is filled at a time.
 _LINE, _SECTOR, _WAYS = 128, 32, 16
+_THREADS = 32
 #: Cycles for each further line that a load or store of a warp touches.
 _FOR_A_LINE = 2
-#: Addresses from here on are the stack of the thread that steps the worlds: a GPU has such memory for every thread.
-_STACK = 0x7FF000000000
+#: Where memories begin in what ``Model.placed`` returns, one after the other, the shared one first. Other addresses are
+#: on the stack of the thread that steps the worlds, and negative there: a GPU has such memory for every thread.
+_MEMORY, _OF_THREADS = 1 << 44, 1 << 60
+_STACK = 1 << 24
 
 #: Kinds of instructions: cycles until the next may begin, until the result is there, and how many a GPU makes of one.
 _KINDS = {
@@ -46,7 +50,7 @@ _KINDS = {
     "call": (4, 20, 4),
 }
 _NAMES = list(_KINDS)
-_LOAD, _STORE = _NAMES.index("load"), _NAMES.index("store")
+_NOTHING, _LOAD, _STORE = (_NAMES.index(name) for name in ("nothing", "load", "store"))
 _OPERATIONS = {
     **dict.fromkeys(
         ("fadd", "fsub", "fmul", "fneg", "fcmp", "sitofp", "fptosi", "uitofp", "fptoui"), "float"
@@ -62,6 +66,7 @@ _OPERATIONS = {
     "select": "choice",
 }
 _VALUE = re.compile(r'%("[^"]+"|[\w.$-]+)')
+_INCOMING = re.compile(r'\[ %("[^"]+"|[\w.$-]+),')
 _RESULT = re.compile(r'^%("[^"]+"|[\w.$-]+) = (.*)')
 _LABELS = re.compile(r'label %("[^"]+"|[\w.$-]+)')
 
@@ -88,14 +93,26 @@ class Model:
 
     Args:
         code: The code, see ``warp_code.traced``.
-        shared: First address of what all worlds share, and the one behind it.
     """
 
-    def __init__(self, code: Code, shared: tuple[int, int]) -> None:
-        self._shared = shared
+    def __init__(self, code: Code) -> None:
         self._rows, self._uses, self._first, self._num_values = _table(code.parts)
         #: Loads and stores of each part.
         self.num_memory = np.array([sum(map(is_memory, part.lines)) for part in code.parts])
+
+    @staticmethod
+    def placed(addresses: Ints, memories: Sequence[tuple[int, int]]) -> Ints:
+        """Addresses as a GPU might have them, the same in every run.
+
+        Args:
+            addresses: As they were written down.
+            memories: Address and bytes of what all worlds share, and of the other memories.
+        """
+        found = -1 - addresses % _STACK
+        for k, (begin, size) in enumerate(memories):
+            inside = (addresses >= begin) & (addresses < begin + size)
+            found[inside] = (k + 1) * _MEMORY + addresses[inside] - begin
+        return found
 
     def time(self, parts: Sequence[int], threads: Sequence[int], addresses: Ints, starts: Ints) -> Timing:
         """Time what a warp runs, once its data are where the step before has left them.
@@ -103,9 +120,10 @@ class Model:
         Args:
             parts: Parts, see ``warp_run.Run``.
             threads: Which threads run them.
-            addresses: Addresses of all worlds.
-            starts: (32,) first of those of each thread.
+            addresses: Addresses of all worlds, see ``placed``.
+            starts: (32,) first of those of each thread, of a full warp.
         """
+        assert len(starts) == _THREADS, "a warp has that many threads"
         of_first, of_second = (size // _LINE // _WAYS for size in (FIRST_CACHE, SECOND_CACHE))
         found: Any = _simulate(
             np.array(parts),
@@ -117,7 +135,6 @@ class Model:
             np.array(list(_KINDS.values())),
             addresses,
             starts,
-            np.array(self._shared),
             np.array(ANSWERS),
             of_first,
             of_second,
@@ -151,9 +168,9 @@ def _table(parts: Sequence[Part]) -> tuple[Ints, Ints, Ints, int]:
         for line in part.lines:
             result = _RESULT.match(line)
             name, body = result.groups() if result else (None, line)
-            kind, needs = _kind(body), []
-            if not body.startswith("phi "):
-                needs = [(part.function, value) for value in _VALUE.findall(_LABELS.sub("", body))]
+            kind = _kind(body)
+            values_of = _INCOMING if body.startswith("phi ") else _VALUE
+            needs = [(part.function, value) for value in values_of.findall(_LABELS.sub("", body))]
             if name is None and kind == "nothing":
                 continue
             number = -1 if name is None else values.setdefault((part.function, name), len(values))
@@ -216,19 +233,22 @@ def _empty(rows: int) -> Any:
 
 
 @njit(cache=True)
-def _answer(address: int, caches: Any, shared: Any, now: int) -> int:
+def _answer(address: int, caches: Any, now: int) -> int:
     """Who answers a load of an address: 0 the first cache, 1 the second, 2 memory."""
     line, sector = address // _LINE, address % _LINE // _SECTOR
     if _look_up(caches[0], line, sector, now):
         return 0
-    if shared[0] <= address < shared[1] or _look_up(caches[1], line, sector, now):
+    if address < 2 * _MEMORY or _look_up(caches[1], line, sector, now):
         return 1
     return 2
 
 
 @njit(cache=True)
-def _touch(addresses: Any, caches: Any, shared: Any, now: int, arrivals: Any, at: int, answers: Any) -> Any:
-    """Load or store at the addresses of all threads: who answers last, cycle when all is there, lines touched."""
+def _touch(addresses: Any, caches: Any, now: int, arrivals: Any, at: int, answers: Any, loads: bool) -> Any:
+    """Load or store at the addresses of all threads: who answers last, cycle when all is there, lines touched.
+
+    Nobody waits for what is stored.
+    """
     last_sector, last_line, lines, worst, there = -1, -1, 0, 0, at
     for address in addresses:
         if address // _SECTOR == last_sector:
@@ -236,13 +256,14 @@ def _touch(addresses: Any, caches: Any, shared: Any, now: int, arrivals: Any, at
         last_sector = address // _SECTOR
         lines += 1 if address // _LINE != last_line else 0
         last_line = address // _LINE
-        who = _answer(address, caches, shared, now)
-        arrival = at + answers[who]
-        if who > 0:
-            arrivals[last_sector] = arrival
-        elif last_sector in arrivals:
-            arrival = max(arrival, arrivals[last_sector])
-        worst, there = max(worst, who), max(there, arrival)
+        who = _answer(address, caches, now)
+        if loads:
+            arrival = at + answers[who]
+            if who > 0:
+                arrivals[last_sector] = arrival
+            elif last_sector in arrivals:
+                arrival = max(arrival, arrivals[last_sector])
+            worst, there = max(worst, who), max(there, arrival)
     return worst, there, lines
 
 
@@ -257,7 +278,6 @@ def _simulate(
     kinds: Any,
     addresses: Any,
     starts: Any,
-    shared: Any,
     answers: Any,
     rows_of_first: int,
     rows_of_second: int,
@@ -272,35 +292,40 @@ def _simulate(
         ready, is_load = np.zeros(num_values, np.int64), np.zeros(num_values, np.bool_)
         arrivals, positions, now = {-1: 0}, starts.copy(), 0
         cycles[:], waiting[:], counted[:], answered[:] = 0.0, 0.0, 0.0, 0.0
-        here = np.zeros(32, np.int64)
+        here = np.zeros(_THREADS, np.int64)
         for k in range(parts.shape[0]):
             part, begin, num_touched = parts[k], now, 0
             for r in range(first[part], first[part + 1]):
                 kind, result = rows[r, 0], rows[r, 1]
-                at, waits = now, False
+                needed, waits = 0, False
                 for use in uses[rows[r, 2] : rows[r, 2] + rows[r, 3]]:
-                    if ready[use] > at:
-                        at, waits = ready[use], is_load[use]
+                    if ready[use] > needed:
+                        needed, waits = ready[use], is_load[use]
+                if kind == _NOTHING:
+                    ready[result], is_load[result] = needed, waits
+                    continue
+                at = max(now, needed)
                 waiting[part] += at - now if waits else 0
                 counted[part] += kinds[kind, 2]
                 now, there = at + kinds[kind, 0], at + kinds[kind, 1]
                 if kind in (_LOAD, _STORE):
                     num = 0
-                    for thread in range(32):
+                    for thread in range(_THREADS):
                         if threads[k] >> thread & 1:
                             address = addresses[positions[thread] + num_touched]
-                            if address >= _STACK:
-                                address = (1 << 60) + (address & 0xFFFFFF) * 32 + thread * 8
+                            if address < 0:
+                                address = _OF_THREADS + (-1 - address) * 32 + thread * 8
                             here[num] = address
                             num += 1
                     touched, num_touched = touched + 1, num_touched + 1
-                    who, there, lines = _touch(here[:num], caches, shared, touched, arrivals, at, answers)
+                    loads = kind == _LOAD
+                    who, there, lines = _touch(here[:num], caches, touched, arrivals, at, answers, loads)
                     now += _FOR_A_LINE * max(lines - 1, 0)
                     there += _FOR_A_LINE * max(lines - 1, 0)
-                    answered[part, who] += 1.0 if kind == _LOAD else 0.0
+                    answered[part, who] += 1.0 if loads else 0.0
                 if result >= 0:
                     ready[result], is_load[result] = there, kind == _LOAD
-            for thread in range(32):
+            for thread in range(_THREADS):
                 positions[thread] += num_touched if threads[k] >> thread & 1 else 0
             cycles[part] += now - begin
     return cycles, waiting, counted, answered

@@ -41,6 +41,8 @@ _INLINED = 40
 _ROUNDS = 2
 #: Lines of a polygon, and rows of a face.
 _LINES, _ROWS = 8, 17
+#: The processor for which code is made that stands in for a GPU's.
+GENERIC = Target("generic", "")
 #: Instructions that LLVM looks back for what has been stored at an address; by default 100.
 _FAR_BACK = 5000
 #: LLVM's name of GPUs.
@@ -117,23 +119,23 @@ declare i32 @{world}(ptr, double)
 
 define i64 @hydro_place(i64 %index) alwaysinline {{
   %place = getelementptr i64, ptr @{variable}, i64 %index
-  %value = load i64, ptr %place
+  %value = load i64, ptr %place, !invariant.load !0
   ret i64 %value
 }}
 
 define i64 @hydro_world() alwaysinline {{
-  %world = load i64, ptr @hydro_present
+  %world = load i64, ptr @hydro_present, !invariant.load !0
   ret i64 %world
 }}
 
 define i64 @hydro_lane_number() alwaysinline {{
-  %world = load i64, ptr @hydro_present
+  %world = load i64, ptr @hydro_present, !invariant.load !0
   %lane = urem i64 %world, {lanes}
   ret i64 %lane
 }}
 
 define i64 @hydro_group() alwaysinline {{
-  %world = load i64, ptr @hydro_present
+  %world = load i64, ptr @hydro_present, !invariant.load !0
   %group = udiv i64 %world, {lanes}
   ret i64 %group
 }}
@@ -153,12 +155,14 @@ next:
   br i1 %more, label %step, label %end
 step:
   store i64 %world, ptr @hydro_present
-  %status = call i32 @{world}(ptr @hydro_struct_0, double %dt)
+  ; What does not change while this runs may change before the next one.
+  %status = call i32 @{world}(ptr @hydro_struct_0, double %dt) noinline
   %after = add i64 %world, 1
   br label %next
 end:
   ret void
 }}
+!0 = !{{}}
 """
 
 #: The functions that both have, see ``side_by_side``.
@@ -258,7 +262,8 @@ def shape_code(most_turns: int = _LINES, *, loads_stay: bool = False) -> None:
     for option in (f"-unroll-full-max-count={most_turns}", "-unroll-runtime=0", "-unroll-allow-partial=0"):
         llvm.set_option("", option)
     if loads_stay:
-        llvm.set_option("", "-instcombine-code-sinking=0")
+        for option in ("-instcombine-code-sinking=0", "-disable-machine-sink"):
+            llvm.set_option("", option)
     dead_stores = ("dse-memoryssa-scanlimit", "dse-memoryssa-walklimit")
     for limit in ("memdep-block-scan-limit", "memssa-check-limit", *dead_stores):
         llvm.set_option("", f"-{limit}={_FAR_BACK}")
@@ -403,6 +408,11 @@ def module_here(code: str, structs: Structs, lanes: int, target: Target) -> Any:
     """The module of ``object_code``: what a GPU would run, optimised as for one."""
     glue, triple = _glue(_HOST, structs, lanes), llvm.get_process_triple()
     return linked(code, glue, machine_here(target), triple, _SHOWN, optimised_for=machine_of("sm_90"))
+
+
+def object_of_module(text: str) -> bytes:
+    """Object file of the text of ``module_here``."""
+    return bytes(machine_here(GENERIC).emit_object(llvm.parse_assembly(text)))
 
 
 def machine_here(target: Target) -> Any:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +19,8 @@ from hydro_sim_core.simulation.batches.memory import Placed, Plan
 from hydro_sim_core.simulation.batches.programs import HostProgram
 
 WORLDS, LANES, DT = 7, 4, 0.25
+ROOT = Path(__file__).parents[2]
+LOADS_AND_BRANCHES = (r"ld\.global\.[bf]64", r"@%p\d+\s+bra|@!%p\d+\s+bra")
 
 
 class Shown(NamedTuple):
@@ -156,3 +161,15 @@ def test_only_what_kernels_may_not_write_is_loaded_as_constant(code):
     assert len(marked) == 2 + 1  # the weight, the mass, and the struct's factor
     assert len(re.findall(r"ld\.global\.nc\.\w+", text)) >= 2
     assert re.search(r"ld\.global\.b64", text)
+
+
+@pytest.mark.parametrize(("options", "before"), [("step", 4), ("plain", 1)])
+def test_a_step_has_loads_where_its_source_has_them(options, before):
+    """Before the branch that uses them, so that a GPU waits once; LLVM would bring them to where they are used."""
+    program = ROOT / "tests/support/compilation/gated_loads.py"
+    done = subprocess.run([sys.executable, program, options], capture_output=True, check=True, text=True)
+    step = done.stdout.split(".visible .entry hydro_step_worlds(")[1]
+    loads, branches = ([match.start() for match in re.finditer(what, step)] for what in LOADS_AND_BRANCHES)
+    behind = next(branch for branch in branches if branch > loads[0])
+    assert len(loads) == 4
+    assert sum(load < behind for load in loads) == before

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from hydro_sim_core.compilation.targets import Target
 from support.benchmarks import imported
 
 #: Steps worlds one after another, as ``compilation.ptx`` does; ``@step`` is what a test looks at.
@@ -91,6 +91,34 @@ end:
   ret void
 }
 """
+#: How often the loop of ``CHAIN`` turns.
+TURNS = 20
+CHAIN = f"""
+define void @step(i64 %world, ptr %memory) {{
+entry:
+  br label %turn
+turn:
+  %i = phi i64 [0, %entry], [%done, %turn]
+  %at = phi i64 [0, %entry], [%x, %turn]
+  %one = getelementptr i64, ptr %memory, i64 %at
+  %x = load i64, ptr %one
+  %done = add i64 %i, 1
+  %goes_on = icmp ult i64 %done, {TURNS}
+  br i1 %goes_on, label %turn, label %end
+end:
+  ret void
+}}
+"""
+STORED = """
+define void @step(i64 %world, ptr %memory) {
+entry:
+  %one = getelementptr i64, ptr %memory, i64 %world
+  store i64 %world, ptr %one
+  %x = load i64, ptr %one
+  %y = add i64 %x, 1
+  ret void
+}
+"""
 
 
 @pytest.fixture
@@ -102,8 +130,8 @@ def tools() -> Any:
 
 def traced(tools: Any, text: str, worlds: int) -> Any:
     """Code with what it has run."""
-    code = tools.code.traced(AROUND + text)
-    program = tools.code.TracedProgram(code, Target("generic", ""))
+    code = tools.code.traced(str(llvm.parse_assembly(AROUND + text)))  # as LLVM writes it
+    program = tools.code.TracedProgram(code, worlds)
     memory = np.zeros(200_000, dtype=np.int64)
     places = np.array([0, 0, worlds, memory.ctypes.data, 0])
     program.run(SimpleNamespace(places=places), 0.0)
@@ -134,16 +162,17 @@ def test_a_way_out_of_a_loop_keeps_threads_apart(tools):
     assert blocks["end"] == [1, 1]
 
 
-def timed(tools: Any, text: str) -> Any:
-    """How long a warp takes for a step."""
+def timed(tools: Any, text: str, *, shared: bool = False) -> Any:
+    """How long a warp takes for a step, whose memory all worlds share or not."""
     found = traced(tools, text, 32)
     (result, _), events = run(tools, found), found.program.events
-    model = tools.timing.Model(found.code, (0, 0))
+    model, memory = tools.timing.Model(found.code), (found.memory.ctypes.data, found.memory.nbytes)
     touched = np.concatenate([[0], np.cumsum(model.num_memory[events])])
-    assert touched[-1] == len(found.program.addresses) == 64
-    assert found.program.addresses.min() == found.memory.ctypes.data
+    assert touched[-1] == len(found.program.addresses)
+    assert memory[0] <= found.program.addresses.min()
     starts = np.array([touched[begin] for begin, _ in tools.code.split_by_world(found.code, events)])
-    return model.time(result.parts, result.threads, found.program.addresses, starts)
+    addresses = model.placed(found.program.addresses, [memory] if shared else [(0, 0), memory])
+    return model.time(result.parts, result.threads, addresses, starts)
 
 
 def test_loads_that_come_together_are_waited_for_once(tools):
@@ -155,13 +184,44 @@ def test_loads_that_come_together_are_waited_for_once(tools):
     assert apart.waiting.sum() == pytest.approx(2 * second, abs=20)
 
 
-def test_what_does_not_stay_in_a_cache_comes_from_memory(tools, monkeypatch):
+def test_what_does_not_stay_in_a_cache_comes_from_memory_unless_it_is_shared(tools, monkeypatch):
     line, ways = tools.timing._LINE, tools.timing._WAYS
     monkeypatch.setattr(tools.timing, "SECOND_CACHE", line * ways)
     far = AT_ONCE.replace("entry:\n", "entry:\n  %far = mul i64 %world, 64\n")
-    timing = timed(tools, far.replace("ptr %memory, i64 %world", "ptr %memory, i64 %far"))
+    far = far.replace("ptr %memory, i64 %world", "ptr %memory, i64 %far")
+    timing = timed(tools, far)
     assert timing.answers.sum(axis=0).tolist() == [0.0, 0.0, 2.0]
-    assert timing.waiting.sum() == pytest.approx(tools.timing.ANSWERS[2], abs=20)
+    assert timing.waiting.sum() == pytest.approx(tools.timing.ANSWERS[2], abs=100)  # and for 32 lines
+    assert timed(tools, far, shared=True).answers.sum(axis=0).tolist() == [0.0, 2.0, 0.0]
+
+
+def test_lines_of_many_threads_take_longer(tools):
+    far = AT_ONCE.replace("entry:\n", "entry:\n  %far = mul i64 %world, 64\n")
+    far = far.replace("ptr %memory, i64 %world", "ptr %memory, i64 %far")
+    near, apart = timed(tools, AT_ONCE), timed(tools, far)
+    lines = 2 * (32 - 2)  # of two loads; side by side 32 numbers fill two
+    assert apart.cycles.sum() - near.cycles.sum() >= tools.timing._FOR_A_LINE * lines
+
+
+def test_who_needs_a_load_waits_for_it_through_any_number_of_loops(tools):
+    """A chain of loads, each of which tells the next, in a loop: a value that goes around is no earlier."""
+    timing = timed(tools, CHAIN)
+    assert timing.answers.sum() == TURNS
+    assert timing.waiting.sum() == pytest.approx(TURNS * tools.timing.ANSWERS[0], rel=0.5)
+
+
+def test_what_has_been_stored_is_there_at_once(tools):
+    timing = timed(tools, STORED)
+    assert timing.answers.sum(axis=0).tolist() == [1.0, 0.0, 0.0]
+    assert timing.waiting.sum() == pytest.approx(tools.timing.ANSWERS[0], abs=10)
+
+
+def test_what_cannot_be_told_is_refused(tools):
+    text = STORED.replace("%x = load i64, ptr %one", "%x = load { i64, i64 }, ptr %one").replace(
+        "%y = add i64 %x, 1", "%y = extractvalue { i64, i64 } %x, 0"
+    )
+    with pytest.raises(ValueError, match="no way is known"):
+        tools.code.traced(AROUND + text)
 
 
 def test_symbols_become_names(tools):

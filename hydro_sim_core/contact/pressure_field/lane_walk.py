@@ -293,7 +293,7 @@ def _use_block(geometries, a, b, pair, R_BA, p_BA, num_lanes, room, found, tally
     while lane < num_lanes and status == 0:
         column, here = cut_lane(geometries, a, b, R_BA, p_BA, lane, scratch), scratch.in_lanes[lane]
         word = int(scratch.block[WORD * LANES + column])
-        if is_full(scratch, num_pending) or num_found == room:
+        if is_full(scratch, num_pending):
             status = NO_ROOM
         elif word & EDGES == 0:
             if here[2] != NO_SLOT:
@@ -302,7 +302,9 @@ def _use_block(geometries, a, b, pair, R_BA, p_BA, num_lanes, room, found, tally
             elif here[3] != 0:
                 num_vanished = _note_vanished(scratch.kept, num_vanished, here)
         elif mark_found(scratch, here[0], here[1], here[2], num_found):
-            if word & DOUBTFUL:
+            if num_found == room:
+                status = NO_ROOM
+            elif word & DOUBTFUL:
                 note_doubt(scratch.kept, pair, here[0], here[1], NOTHING_KEPT, NOTHING_KEPT)
                 status = IN_DOUBT
             else:

@@ -17,6 +17,9 @@ from hydro_sim_core.compilation.side_by_side import SideBySide
 from hydro_sim_core.simulation.batches.memory import Plan
 from hydro_sim_core.simulation.batches.stepping import MEMORY, WorldData, advance_world
 
+#: In place of a GPU's processor: this computer's.
+HERE = "here"
+
 
 def compiled(plan: Plan, solve: Any, processor: str, threads: int) -> bytes:
     """PTX of the step of a scene's worlds; takes minutes.
@@ -24,7 +27,8 @@ def compiled(plan: Plan, solve: Any, processor: str, threads: int) -> bytes:
     Args:
         plan: Memory of the worlds.
         solve: Solver of a step's problem.
-        processor: LLVM's name of the GPU's processor, such as ``sm_90``.
+        processor: LLVM's name of the GPU's processor, such as ``sm_90``; or ``HERE`` for LLVM's code of what this
+            computer's processor runs in its place, see ``ptx.module_here``.
         threads: Threads of a block.
 
     Raises:
@@ -67,7 +71,10 @@ def main() -> None:
     memory = SideBySide(MEMORY.row_structs, fields)
     code = ptx.translated(advance_world, entry_named(request["solver"]), WorldData, memory)
     structs = (request["words"], request["structs"])
-    text = ptx.ptx(code, structs, request["lanes"], request["processor"], request["threads"])
+    if request["processor"] == HERE:
+        text = str(ptx.module_here(code, structs, request["lanes"], ptx.GENERIC))
+    else:
+        text = ptx.ptx(code, structs, request["lanes"], request["processor"], request["threads"])
     sys.stdout.write(text)
 
 

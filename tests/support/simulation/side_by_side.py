@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import hydro_sim_core as hs
+from hydro_sim_core.simulation.batches.compiling import HERE, compiled
 from hydro_sim_core.simulation.batches.memory import Placed, Plan, as_words
-from hydro_sim_core.simulation.batches.programs import HostProgram, Program
+from hydro_sim_core.simulation.batches.programs import THREADS, HostProgram, Program
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
-from hydro_sim_core.simulation.batches.stepping import WorldData, advance_world
 from hydro_sim_core.simulation.stepping.model import State
 from hydro_sim_core.simulation.stepping.step import DONE, advance
 from hydro_sim_core.solvers.solve import solver_entry
@@ -69,13 +69,11 @@ def made_side_by_side(
 
 
 def host_program(plan: Plan) -> HostProgram:
-    """The code that becomes PTX, compiled for this processor instead; takes minutes."""
+    """The code that becomes PTX, with a GPU's options, compiled for this processor instead; takes a minute."""
     from hydro_sim_core.compilation import ptx
-    from hydro_sim_core.compilation.targets import Target
 
-    code = ptx.translated(advance_world, solver_entry("newton", "lagged"), WorldData, plan.memory)
-    structs = (plan.words, plan.structs)
-    return HostProgram(ptx.object_code(code, structs, plan.lanes, Target("generic", "")))
+    module = compiled(plan, solver_entry("newton", "lagged"), HERE, THREADS)
+    return HostProgram(ptx.object_of_module(module.decode()))
 
 
 def host(array: Any) -> np.ndarray:
