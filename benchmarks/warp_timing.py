@@ -313,15 +313,14 @@ def _simulate(
                     for thread in range(_THREADS):
                         if threads[k] >> thread & 1:
                             address = addresses[positions[thread] + num_touched]
-                            if address < 0:
-                                address = _OF_THREADS + (-1 - address) * 32 + thread * 8
-                            here[num] = address
+                            is_own = address < 0
+                            here[num] = _OF_THREADS - (1 + address) * 32 + thread * 8 if is_own else address
                             num += 1
                     touched, num_touched = touched + 1, num_touched + 1
                     loads = kind == _LOAD
                     who, there, lines = _touch(here[:num], caches, touched, arrivals, at, answers, loads)
-                    now += _FOR_A_LINE * max(lines - 1, 0)
-                    there += _FOR_A_LINE * max(lines - 1, 0)
+                    longer = _FOR_A_LINE * max(lines - 1, 0)
+                    now, there = now + longer, there + longer
                     answered[part, who] += 1.0 if loads else 0.0
                 if result >= 0:
                     ready[result], is_load[result] = there, kind == _LOAD
