@@ -86,7 +86,7 @@ class Warp:
 
 
 def immediate_postdominators(parts: Sequence[Part], numbers: Sequence[int]) -> dict[int, int]:
-    """Where ways meet again that part at the end of each part of a function, found by going over all until none changes."""
+    """Where ways meet again that part at the end of each part of a function, by going over all until none changes."""
     following = {i: _following(parts[i]) for i in numbers}
     leading: dict[int, list[int]] = {}
     for i, ways in following.items():
