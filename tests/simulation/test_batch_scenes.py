@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.contact.pressure_field.kept_pairs import NOTED
+from hydro_sim_core.description import SceneBuilder
 from hydro_sim_core.errors import InputError
 from support.simulation.made_scenes import box, free, make_scene, slider
 from support.simulation.side_by_side import host, host_program, made_side_by_side
@@ -85,6 +87,50 @@ def test_the_program_for_a_gpu_steps_worlds_of_several_scenes():
         world.step(100)
         assert np.array_equal(batch.q[i], world.q), i
         assert np.array_equal(batch.v[i], world.v), i
+
+
+def stack(kinds: tuple[str, ...]) -> Any:
+    """Soft bodies that stand flush on each other, on rigid ground."""
+    shapes = {
+        "cylinder": {"radius": 0.05, "length": 0.06},
+        "box": {"size": (0.1, 0.1, 0.06)},
+        "sphere": {"radius": 0.03},
+    }
+    scene = SceneBuilder("stack", time_step=2e-3, solver="lagged")
+    for i, kind in enumerate(kinds):
+        body = scene.add_body(
+            f"part{i}", 0.3, inertia=np.array([3e-4, 3.1e-4, 2.9e-4]), xyz=(0.004 * i, 0.0, 0.03 + 0.0599 * i)
+        )
+        body.add_shape(
+            kind,
+            name=kind,
+            **shapes[kind],
+            compliance="compliant",
+            modulus=1e6,
+            resolution_hint=0.01,
+            friction=0.5,
+        )
+    scene.add_ground(compliance="rigid", friction=0.5)
+    return scene.build().with_({"solver.integrator": "fixed"})
+
+
+@pytest.mark.long
+def test_the_program_for_a_gpu_has_the_bits_where_round_off_decides():
+    """It takes pairs of elements in another order, and meets other doubtful ones first."""
+    scenes = [
+        stack(("cylinder",) * 3),
+        stack(("box", "cylinder", "sphere")),
+        stack(("box", "box", "cylinder")),
+    ]
+    batches = [made_side_by_side(scenes, N, host_program), hs.BatchWorld(scenes, N, "cpu")]
+    v = np.random.default_rng(4).normal(size=batches[1].v.shape) * np.repeat((0.0, 0.3), 3)[:, None]
+    for batch in batches:
+        batch.set_state(batch.q.copy(), v)
+        batch.step(60)
+    assert np.array_equal(batches[0].q, batches[1].q)
+    assert np.array_equal(batches[0].v, batches[1].v)
+    doubts = [batches[1].copy_of(i)._machine.scratch.query.kept.doubts for i in range(N)]
+    assert sum(np.count_nonzero(of_world[:, NOTED] > 0) for of_world in doubts) > N
 
 
 def test_softer_worlds_sink_deeper():
