@@ -58,6 +58,7 @@ def start_node(tmp_path):
     yield start
     for process in started:
         process.stop()
+        print(process.output)  # pytest shows it with a test that has failed
 
 
 @pytest.fixture
