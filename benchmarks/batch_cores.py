@@ -5,8 +5,8 @@ Elapsed time depends on whoever else uses the machine; processor time hardly doe
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import time
 
 import numpy as np
@@ -17,7 +17,7 @@ from hydro_sim_core.simulation.batches import cpu
 WORLDS, STEPS = 16, 200
 
 
-def main(rounds: int = 12) -> None:
+def main(rounds: int) -> None:
     """Print medians over rounds of bursts of WORLDS times STEPS world-steps, each burst from the same states."""
     alone = hs.load_scene("cylinder_grasp")
     batch = hs.BatchWorld(alone, WORLDS, "cpu")
@@ -54,4 +54,6 @@ def main(rounds: int = 12) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=12, help="bursts of each kind")
+    main(parser.parse_args().rounds)
