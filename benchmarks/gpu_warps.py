@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import gpu
@@ -68,9 +69,9 @@ def main() -> None:
         task = progress.add_task("compiling, which takes a minute", total=arguments.warps + 1)
         stepper = traced_step(arguments.warps * LANES, arguments.steps)
         progress.update(task, advance=1, description="warps")
-        code, found = stepper.code, []
-        for warp in range(arguments.warps):
-            found.append(of_warp(stepper, warp))
+        found, code = [], stepper.code
+        for each in of_warps(stepper):
+            found.append(each)
             progress.advance(task)
     sums = {name: np.mean([each[name] for each in found], axis=0) for name in found[0]}
     totals, functions = in_all(sums), by_function(code, sums)
@@ -105,21 +106,24 @@ def traced_step(n: int, steps: int) -> Stepper:
     return steppers[-1]
 
 
-def of_warp(stepper: Stepper, warp: int) -> dict[str, Any]:
-    """What a warp runs, part by part: how often, by how many threads, and the fields of ``Timing``."""
+def of_warps(stepper: Stepper) -> Iterator[dict[str, Any]]:
+    """What each warp runs, part by part: how often, by how many threads, and the fields of ``Timing``."""
     code, events = stepper.code, stepper.traced.events
-    model = Model(code)
-    addresses = model.placed(stepper.traced.addresses, memories(stepper))
-    touched = np.concatenate([[0], np.cumsum(model.num_memory[events])])
-    assert touched[-1] == len(addresses), "addresses do not fit the parts"
-    worlds = list(split_by_world(code, events))[warp * LANES : (warp + 1) * LANES]
-    run = Warp(code).run([events[begin:end].tolist() for begin, end in worlds])
-    starts = np.array([touched[begin] for begin, _ in worlds])
-    timing = model.time(run.parts, run.threads, addresses, starts)
-    threads = np.array([bits.bit_count() for bits in run.threads])
-    times = np.bincount(run.parts, minlength=len(code.parts))
-    active = np.bincount(run.parts, threads, minlength=len(code.parts))
-    return {"times": times, "active": active, **vars(timing)}
+    model, warp = Model(code), Warp(code)
+    addresses, firsts = (
+        model.placed(stepper.traced.addresses, memories(stepper)),
+        model.first_addresses(events),
+    )
+    assert firsts[-1] == len(addresses), "addresses do not fit the parts"
+    worlds = list(split_by_world(code, events))
+    for first in range(0, len(worlds), LANES):
+        begins, ends = zip(*worlds[first : first + LANES], strict=True)
+        run = warp.run([events[begin:end].tolist() for begin, end in zip(begins, ends, strict=True)])
+        timing = model.time(run.parts, run.threads, addresses, firsts[list(begins)])
+        threads = np.array([bits.bit_count() for bits in run.threads])
+        times = np.bincount(run.parts, minlength=len(code.parts))
+        active = np.bincount(run.parts, threads, minlength=len(code.parts))
+        yield {"times": times, "active": active, **vars(timing)}
 
 
 def memories(stepper: Stepper) -> list[tuple[int, int]]:

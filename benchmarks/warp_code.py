@@ -110,9 +110,9 @@ class _Tracing:
         """The result."""
         inside = False
         for line in self._text.splitlines():
-            if line.startswith("define"):
+            if defined := _FUNCTION.match(line):
                 inside, self._blocks, self._of_function = True, {}, len(self._parts)
-                self._function = str(_FUNCTION.match(line).group(1))  # type: ignore[union-attr]
+                self._function = defined.group(1)
             elif inside and line.startswith("}"):
                 inside = False
                 for part in self._parts[self._of_function :]:

@@ -97,8 +97,15 @@ class Model:
 
     def __init__(self, code: Code) -> None:
         self._rows, self._uses, self._first, self._num_values = _table(code.parts)
-        #: Loads and stores of each part.
-        self.num_memory = np.array([sum(map(is_memory, part.lines)) for part in code.parts])
+        self._num_memory = np.array([sum(map(is_memory, part.lines)) for part in code.parts])
+
+    def first_addresses(self, events: NDArray[Any]) -> Ints:
+        """(n + 1,) which address is the first of every event, and how many there are in all.
+
+        Args:
+            events: (n,) parts, as they were written down.
+        """
+        return np.concatenate([[0], np.cumsum(self._num_memory[events])])
 
     @staticmethod
     def placed(addresses: Ints, memories: Sequence[tuple[int, int]]) -> Ints:

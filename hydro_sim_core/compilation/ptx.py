@@ -42,7 +42,7 @@ _ROUNDS = 2
 #: Lines of a polygon, and rows of a face.
 _LINES, _ROWS = 8, 17
 #: The processor for which code is made that stands in for a GPU's.
-GENERIC = Target("generic", "")
+_GENERIC = Target("generic", "")
 #: Instructions that LLVM looks back for what has been stored at an address; by default 100.
 _FAR_BACK = 5000
 #: LLVM's name of GPUs.
@@ -209,7 +209,6 @@ end:
 @global_compiler_lock
 def translated(kernel: Kernel, solve: Entry, struct: type, memory: SideBySide) -> str:
     """LLVM's intermediate code of ``kernel(struct, solve, dt)`` and all that it calls, for any target."""
-    target = Target("generic", "")
     with _own_settings(), translating_for(memory), constants_stay():
         typing_context, context = cpu_target.typing_context, cpu_target.target_context
         typing_context.refresh()
@@ -222,7 +221,7 @@ def translated(kernel: Kernel, solve: Entry, struct: type, memory: SideBySide) -
         dispatcher = dispatcher_type(kernel).dispatcher
         dispatcher.compile(arguments)
         compiled = dispatcher.overloads[arguments]
-        library = _WholeLibrary(_codegen(target), _WORLD)
+        library = _WholeLibrary(_codegen(_GENERIC), _WORLD)
         library.add_ir_module(_wrapper(context, compiled, arguments))
         library.add_linking_library(compiled.library)
         library.link()
@@ -399,22 +398,22 @@ def without_far_angles(code: str) -> str:
     return code + "\ndefine internal double @hydro_far_angle(double) { ret double 0x7FF8000000000000 }\n"
 
 
-def object_code(code: str, structs: Structs, lanes: int, target: Target) -> bytes:
+def object_code(code: str, structs: Structs, lanes: int) -> bytes:
     """Object file for a processor, in which ``STEP_WORLDS`` steps one world after another: to test without a GPU."""
-    return bytes(machine_here(target).emit_object(module_here(code, structs, lanes, target)))
+    return bytes(_machine_here().emit_object(module_here(code, structs, lanes)))
 
 
-def module_here(code: str, structs: Structs, lanes: int, target: Target) -> Any:
+def module_here(code: str, structs: Structs, lanes: int) -> Any:
     """The module of ``object_code``: what a GPU would run, optimised as for one."""
     glue, triple = _glue(_HOST, structs, lanes), llvm.get_process_triple()
-    return linked(code, glue, machine_here(target), triple, _SHOWN, optimised_for=machine_of("sm_90"))
+    return linked(code, glue, _machine_here(), triple, _SHOWN, optimised_for=machine_of("sm_90"))
 
 
 def object_of_module(text: str) -> bytes:
     """Object file of the text of ``module_here``."""
-    return bytes(machine_here(GENERIC).emit_object(llvm.parse_assembly(text)))
+    return bytes(_machine_here().emit_object(llvm.parse_assembly(text)))
 
 
-def machine_here(target: Target) -> Any:
-    """LLVM's machine for this computer's processor."""
-    return _codegen(target)._tm
+def _machine_here() -> Any:
+    """LLVM's machine for the processor that stands in for a GPU."""
+    return _codegen(_GENERIC)._tm

@@ -14,7 +14,6 @@ import pytest
 from hydro_sim_core.compilation import Bool1D, ConstFloat2D, Float1D, Float2D, Int1D, entry, kernel
 from hydro_sim_core.compilation.ptx import object_code, ptx, translated
 from hydro_sim_core.compilation.side_by_side import SideBySide
-from hydro_sim_core.compilation.targets import Target
 from hydro_sim_core.simulation.batches.memory import Placed, Plan
 from hydro_sim_core.simulation.batches.programs import HostProgram
 
@@ -111,7 +110,7 @@ def code() -> str:
 def test_worlds_get_what_each_would_get_alone(code):
     """Seven worlds in groups of four, so that the last group is not full; two steps, as memory is kept."""
     plan = Plan(whole(), MEMORY, LANES)
-    program = HostProgram(object_code(code, (plan.words, plan.structs), LANES, Target("generic", "")))
+    program = HostProgram(object_code(code, (plan.words, plan.structs), LANES))
     placed = Placed(plan, WORLDS, np, lambda array: array.ctypes.data)
     rng = np.random.default_rng(6)
     placed.rows["shown.x"][...] = x = rng.normal(size=(WORLDS, 3))
@@ -134,7 +133,7 @@ def test_worlds_get_what_each_would_get_alone(code):
 def test_no_world_writes_into_the_place_of_another(code):
     """Lanes beyond the last world stay as they were."""
     plan = Plan(whole(), MEMORY, LANES)
-    program = HostProgram(object_code(code, (plan.words, plan.structs), LANES, Target("generic", "")))
+    program = HostProgram(object_code(code, (plan.words, plan.structs), LANES))
     placed = Placed(plan, WORLDS, np, lambda array: array.ctypes.data)
     before = placed.lanes[-1, :, WORLDS % LANES :].copy()
     program.run(placed, DT)

@@ -75,6 +75,10 @@ end:
   ret void
 }
 """
+#: The same with worlds far from each other, every one in lines of its own.
+FAR_APART = AT_ONCE.replace("entry:\n", "entry:\n  %far = mul i64 %world, 64\n").replace(
+    "ptr %memory, i64 %world", "ptr %memory, i64 %far"
+)
 ONE_BY_ONE = """
 define void @step(i64 %world, ptr %memory) {
 entry:
@@ -167,10 +171,10 @@ def timed(tools: Any, text: str, *, shared: bool = False) -> Any:
     found = traced(tools, text, 32)
     (result, _), events = run(tools, found), found.program.events
     model, memory = tools.timing.Model(found.code), (found.memory.ctypes.data, found.memory.nbytes)
-    touched = np.concatenate([[0], np.cumsum(model.num_memory[events])])
-    assert touched[-1] == len(found.program.addresses)
+    firsts = model.first_addresses(events)
+    assert firsts[-1] == len(found.program.addresses)
     assert memory[0] <= found.program.addresses.min()
-    starts = np.array([touched[begin] for begin, _ in tools.code.split_by_world(found.code, events)])
+    starts = firsts[[begin for begin, _ in tools.code.split_by_world(found.code, events)]]
     addresses = model.placed(found.program.addresses, [memory] if shared else [(0, 0), memory])
     return model.time(result.parts, result.threads, addresses, starts)
 
@@ -187,18 +191,14 @@ def test_loads_that_come_together_are_waited_for_once(tools):
 def test_what_does_not_stay_in_a_cache_comes_from_memory_unless_it_is_shared(tools, monkeypatch):
     line, ways = tools.timing._LINE, tools.timing._WAYS
     monkeypatch.setattr(tools.timing, "SECOND_CACHE", line * ways)
-    far = AT_ONCE.replace("entry:\n", "entry:\n  %far = mul i64 %world, 64\n")
-    far = far.replace("ptr %memory, i64 %world", "ptr %memory, i64 %far")
-    timing = timed(tools, far)
+    timing = timed(tools, FAR_APART)
     assert timing.answers.sum(axis=0).tolist() == [0.0, 0.0, 2.0]
     assert timing.waiting.sum() == pytest.approx(tools.timing.ANSWERS[2], abs=100)  # and for 32 lines
-    assert timed(tools, far, shared=True).answers.sum(axis=0).tolist() == [0.0, 2.0, 0.0]
+    assert timed(tools, FAR_APART, shared=True).answers.sum(axis=0).tolist() == [0.0, 2.0, 0.0]
 
 
 def test_lines_of_many_threads_take_longer(tools):
-    far = AT_ONCE.replace("entry:\n", "entry:\n  %far = mul i64 %world, 64\n")
-    far = far.replace("ptr %memory, i64 %world", "ptr %memory, i64 %far")
-    near, apart = timed(tools, AT_ONCE), timed(tools, far)
+    near, apart = timed(tools, AT_ONCE), timed(tools, FAR_APART)
     lines = 2 * (32 - 2)  # of two loads; side by side 32 numbers fill two
     assert apart.cycles.sum() - near.cycles.sum() >= tools.timing._FOR_A_LINE * lines
 

@@ -13,7 +13,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.compilation import ConstInt2D, Entry, Float1D, Float2D, Int2D, entry, kernel
 from hydro_sim_core.compilation.ptx import object_code, translated
 from hydro_sim_core.compilation.side_by_side import SideBySide
-from hydro_sim_core.compilation.targets import Target, levels
+from hydro_sim_core.compilation.targets import levels
 from hydro_sim_core.contact import GeometrySet, make_geometry_set
 from hydro_sim_core.contact.poses import relative_pose
 from hydro_sim_core.contact.pressure_field.elements import COMPLIANT_MESH
@@ -342,7 +342,7 @@ def test_one_polygon_after_another_has_the_bits_of_all_at_once(name, cut_side_by
         np.zeros((len(pairs), BLOCK_ROWS - FACE)),
     )
     plan = Plan(given, SideBySide(), 2)
-    program = HostProgram(object_code(cut_side_by_side, (plan.words, plan.structs), 2, Target("generic", "")))
+    program = HostProgram(object_code(cut_side_by_side, (plan.words, plan.structs), 2))
     placed = Placed(plan, 3, np, lambda array: array.ctypes.data)
     program.run(placed, 0.0)
     cut_at_once(given, 0.0)

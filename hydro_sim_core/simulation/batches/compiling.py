@@ -72,7 +72,7 @@ def main() -> None:
     code = ptx.translated(advance_world, entry_named(request["solver"]), WorldData, memory)
     structs = (request["words"], request["structs"])
     if request["processor"] == HERE:
-        text = str(ptx.module_here(code, structs, request["lanes"], ptx.GENERIC))
+        text = str(ptx.module_here(code, structs, request["lanes"]))
     else:
         text = ptx.ptx(code, structs, request["lanes"], request["processor"], request["threads"])
     sys.stdout.write(text)
