@@ -41,6 +41,13 @@ PROGRAMS = {
 }
 
 
+def test_no_file_that_a_tool_leaves_behind_is_committed():
+    """What .gitignore names is nowhere in the repository."""
+    command = ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    kept = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert kept.stdout == ""
+
+
 @pytest.mark.parametrize("path", PACKAGES, ids=lambda path: path.parent.name)
 def test_versions_and_licences_agree(path):
     """One version and one licence for the engine and every ROS package."""
