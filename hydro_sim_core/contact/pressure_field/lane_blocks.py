@@ -18,10 +18,6 @@ from hydro_sim_core.contact.pressure_field.elements import (
     load_vertices,
 )
 from hydro_sim_core.contact.pressure_field.lane_planes import (
-    cut_first_on_half_space,
-    cut_first_on_rigid_half_space,
-    cut_first_tetrahedra,
-    cut_first_triangles,
     cut_on_half_space,
     cut_on_rigid_half_space,
     cut_tetrahedra,
@@ -129,7 +125,7 @@ def cut_block(geometries, a, b, R_BA, p_BA, scratch):
     Writes scratch: block.
     """
     if not one_thread_a_world():
-        _cut_all(geometries, a, b, R_BA, p_BA, scratch.block)
+        _cut(geometries, a, b, R_BA, p_BA, scratch.block)
 
 
 @kernel(inline=True)
@@ -139,40 +135,20 @@ def cut_lane(geometries, a, b, R_BA, p_BA, lane, scratch):
     Where one thread steps a world it is computed only now, in the first column, until the next one is: rows of one lane
     stay in a GPU's caches; those of all lanes, of all worlds that it steps at a time, do not.
 
-    Reads scratch: in_lanes.
+    Reads geometries: kind; scratch: block, in_lanes.
+    Writes scratch: block.
     """
     if not one_thread_a_world():
         return lane
-    pair = scratch.in_lanes[lane]
-    _cut_one(geometries, a, b, pair[0], pair[1], R_BA, p_BA, scratch)
+    pair, w, on_half_space = scratch.in_lanes[lane], scratch.block, geometries.kind[b] != COMPLIANT_MESH
+    _load_records(geometries, pair[0], pair[1], on_half_space, w, 0)
+    _cut(geometries, a, b, R_BA, p_BA, w)
     return 0
 
 
-@kernel
-def _cut_one(geometries, a, b, element_a, element_b, R_BA, p_BA, scratch):
-    """Compute the polygon of one pair in the first lane.
-
-    Reads geometries: field_start, fields, kind, margin; scratch: block.
-    Writes scratch: block.
-    """
-    w, on_half_space = scratch.block, geometries.kind[b] != COMPLIANT_MESH
-    a_is_rigid = geometries.kind[a] == RIGID_MESH
-    _load_records(geometries, element_a, element_b, on_half_space, w, 0)
-    if not on_half_space:
-        if a_is_rigid:
-            cut_first_triangles(w, R_BA, p_BA)
-        else:
-            cut_first_tetrahedra(w, R_BA, p_BA)
-    elif geometries.kind[b] == RIGID_HALF_SPACE:
-        cut_first_on_rigid_half_space(w, R_BA, p_BA)
-    else:
-        field = geometries.fields[geometries.field_start[b]]
-        cut_first_on_half_space(w, R_BA, p_BA, field, geometries.margin[b], a_is_rigid)
-
-
 @kernel(inline=True)
-def _cut_all(geometries, a, b, R_BA, p_BA, w):
-    """Compute the polygons of all lanes at once.
+def _cut(geometries, a, b, R_BA, p_BA, w):
+    """Compute the polygons of the lanes that are computed at once.
 
     Reads geometries: field_start, fields, kind, margin.
     """

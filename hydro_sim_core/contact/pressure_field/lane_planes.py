@@ -43,9 +43,9 @@ from hydro_sim_core.contact.pressure_field.lanes import (
     A,
     B,
     C,
-    cut_first_polygon,
     cut_polygons,
     dot,
+    lanes_at_once,
     set_vector,
     vector,
 )
@@ -282,7 +282,7 @@ def _triangle_in_half_space(w, lane, R, p_BA, field, margin):
 def cut_tetrahedra(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) -> None:
     """Polygons of the pairs of tetrahedra whose records are in a block; (3, 3) rotation and (3,) origin of A in B."""
     R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
-    for lane in range(LANES):
+    for lane in range(lanes_at_once()):
         _tetrahedra(w, lane, R, p)
     cut_polygons(w, LINES_OF_TETRAHEDRON, NUM_LINES)
 
@@ -291,7 +291,7 @@ def cut_tetrahedra(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) -> None:
 def cut_triangles(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) -> None:
     """The same for rigid triangles and tetrahedra."""
     R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
-    for lane in range(LANES):
+    for lane in range(lanes_at_once()):
         _triangle(w, lane, R, p)
     cut_polygons(w, LINES_OF_TRIANGLE, _WITH_TRIANGLE)
 
@@ -300,7 +300,7 @@ def cut_triangles(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) -> None:
 def cut_on_rigid_half_space(w: Float1D, R_BA: ConstFloat2D, p_BA: ConstFloat1D) -> None:
     """The same for tetrahedra on a rigid half space; there are no records of B."""
     R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
-    for lane in range(LANES):
+    for lane in range(lanes_at_once()):
         _on_rigid_half_space(w, lane, R, p)
     cut_polygons(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)
 
@@ -313,44 +313,10 @@ def cut_on_half_space(
     R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
     field = field_b[0], field_b[1], field_b[2], field_b[3]
     if a_is_rigid:
-        for lane in range(LANES):
+        for lane in range(lanes_at_once()):
             _triangle_in_half_space(w, lane, R, p, field, margin)
         cut_polygons(w, LINES_OF_TRIANGLE, _TRIANGLE_ON_HALF_SPACE)
     else:
-        for lane in range(LANES):
+        for lane in range(lanes_at_once()):
             _on_half_space(w, lane, R, p, field, margin)
         cut_polygons(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)
-
-
-# The same for the pair in the first lane alone: where one thread steps a world, all that is computed of a pair then
-# stays in registers. Each is a function of its own, so that its loops are not mixed with others.
-
-
-@kernel
-def cut_first_tetrahedra(w, R_BA, p_BA):
-    _tetrahedra(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
-    cut_first_polygon(w, LINES_OF_TETRAHEDRON, NUM_LINES)
-
-
-@kernel
-def cut_first_triangles(w, R_BA, p_BA):
-    _triangle(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
-    cut_first_polygon(w, LINES_OF_TRIANGLE, _WITH_TRIANGLE)
-
-
-@kernel
-def cut_first_on_rigid_half_space(w, R_BA, p_BA):
-    _on_rigid_half_space(w, 0, _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2]))
-    cut_first_polygon(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)
-
-
-@kernel
-def cut_first_on_half_space(w, R_BA, p_BA, field_b, margin, a_is_rigid):
-    R, p = _numbers(R_BA), (p_BA[0], p_BA[1], p_BA[2])
-    field = field_b[0], field_b[1], field_b[2], field_b[3]
-    if a_is_rigid:
-        _triangle_in_half_space(w, 0, R, p, field, margin)
-        cut_first_polygon(w, LINES_OF_TRIANGLE, _TRIANGLE_ON_HALF_SPACE)
-    else:
-        _on_half_space(w, 0, R, p, field, margin)
-        cut_first_polygon(w, LINES_OF_TETRAHEDRON, _TETRAHEDRON_ON_HALF_SPACE)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation.instructions import one_thread_a_world
 from hydro_sim_core.contact.pressure_field.faces import (
     AHEAD,
     AREA,
@@ -70,6 +71,15 @@ TINY = 1e-120
 LEAST_RATE = 1e-160
 #: Barycentric coordinate below which the middle of a polygon lies in a wall: a sliver.
 _SLIVER = 1e-7
+
+
+@kernel(inline=True)
+def lanes_at_once():
+    """How many lanes, from the first, are computed at once.
+
+    One where one thread steps a world, on a GPU: all that is computed of a pair then stays in registers.
+    """
+    return 1 if one_thread_a_world() else LANES
 
 
 @kernel(inline=True)
@@ -128,21 +138,15 @@ def _cross(w, lane, line, j):
 
 
 @kernel(inline=True)
-def _cross_in_lane(w, lane, i, num_lines):
-    """Cut line ``i`` and all lines after it at their crossings."""
-    line = _line(w, lane, i)
-    for j in range(i + 1, num_lines):
-        line = _cross(w, lane, line, j)
-    row = LINES + i * LINE_ROWS
-    w[(row + LOW) * LANES + lane] = line[LOW]
-    w[(row + HIGH) * LANES + lane] = line[HIGH]
-
-
-@kernel(inline=True)
 def _cross_with_following(w, i, num_lines):
-    """The same in all lanes."""
-    for lane in range(LANES):
-        _cross_in_lane(w, lane, i, num_lines)
+    """Cut line ``i`` and all lines after it at their crossings."""
+    row = LINES + i * LINE_ROWS
+    for lane in range(lanes_at_once()):
+        line = _line(w, lane, i)
+        for j in range(i + 1, num_lines):
+            line = _cross(w, lane, line, j)
+        w[(row + LOW) * LANES + lane] = line[LOW]
+        w[(row + HIGH) * LANES + lane] = line[HIGH]
 
 
 @kernel(inline=True)
@@ -287,25 +291,6 @@ def _measure(w, lane, num_of_a, num_lines):
 
 
 @kernel(inline=True)
-def cut_polygons(w, num_of_a, num_lines):
-    """Write the faces and words of all polygons of a block from their planes and lines, those of A's element first."""
-    _cross_with_following(w, 0, num_lines)
-    _cross_with_following(w, 1, num_lines)
-    _cross_with_following(w, 2, num_lines)
-    if num_lines > 4:
-        _cross_with_following(w, 3, num_lines)
-    if num_lines > 5:
-        _cross_with_following(w, 4, num_lines)
-        _cross_with_following(w, 5, num_lines)
-    if num_lines > 7:
-        _cross_with_following(w, 6, num_lines)
-    for lane in range(LANES):
-        _measure(w, lane, num_of_a, num_lines)
-    for lane in range(LANES):
-        _set_points(w, lane, num_lines)
-
-
-@kernel(inline=True)
 def _has_edges(w, lane, num_lines):
     """Whether anything is left of a line."""
     found = False
@@ -316,20 +301,26 @@ def _has_edges(w, lane, num_lines):
 
 
 @kernel(inline=True)
-def cut_first_polygon(w, num_of_a, num_lines):
-    """The same for the first lane alone; a pair without a polygon has a word without edges, and no face."""
-    _cross_in_lane(w, 0, 0, num_lines)
-    _cross_in_lane(w, 0, 1, num_lines)
-    _cross_in_lane(w, 0, 2, num_lines)
+def cut_polygons(w, num_of_a, num_lines):
+    """Write the faces and words of all polygons of a block from their planes and lines, those of A's element first.
+
+    A pair without a polygon has a word without edges. Its face has no meaning.
+    """
+    _cross_with_following(w, 0, num_lines)
+    _cross_with_following(w, 1, num_lines)
+    _cross_with_following(w, 2, num_lines)
     if num_lines > 4:
-        _cross_in_lane(w, 0, 3, num_lines)
+        _cross_with_following(w, 3, num_lines)
     if num_lines > 5:
-        _cross_in_lane(w, 0, 4, num_lines)
-        _cross_in_lane(w, 0, 5, num_lines)
+        _cross_with_following(w, 4, num_lines)
+        _cross_with_following(w, 5, num_lines)
     if num_lines > 7:
-        _cross_in_lane(w, 0, 6, num_lines)
-    if _has_edges(w, 0, num_lines):
-        _measure(w, 0, num_of_a, num_lines)
-        _set_points(w, 0, num_lines)
-    else:
+        _cross_with_following(w, 6, num_lines)
+    # What is worth a branch for one pair is not for many.
+    if one_thread_a_world() and not _has_edges(w, 0, num_lines):
         w[WORD * LANES] = 0.0
+    else:
+        for lane in range(lanes_at_once()):
+            _measure(w, lane, num_of_a, num_lines)
+        for lane in range(lanes_at_once()):
+            _set_points(w, lane, num_lines)
