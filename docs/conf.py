@@ -1,9 +1,13 @@
 """The site: the Markdown pages of this folder, and an API reference from the docstrings (decision 12)."""
 
+import ast
 import builtins
 import gc
 import os
 import re
+import sys
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -128,12 +132,38 @@ def _skip_what_is_imported(
     return thing.__module__ != app.env.current_document.autodoc_module or None
 
 
-def _take_full_names_as_they_are(_app: Sphinx, doctree: document) -> None:
-    """Sphinx would look for each type of an argument among the ends of all names, also for ``float``."""
+def _complete_names(_app: Sphinx, doctree: document) -> None:
+    """Sphinx would look for each type of an argument among the ends of all names, also for ``float``.
+
+    A class whose name another module uses, too, is the one that the module at hand imports or defines.
+    """
     for reference in doctree.findall(pending_xref):
         target = reference.get("reftarget", "")
+        if "." not in target and not hasattr(builtins, target):
+            module = reference.get("py:module") or ""
+            target = reference["reftarget"] = _full_names(module).get(target, target)
         if "." in target or hasattr(builtins, target):
             reference.attributes.pop("refspecific", None)
+
+
+@cache
+def _full_names(module: str) -> dict[str, str]:
+    """Full names of our classes by what a module calls them, also of those that it imports for type checkers alone."""
+    source = getattr(sys.modules.get(module), "__file__", None)
+    tree = ast.parse(Path(source).read_text() if source else "")
+    imported = [
+        (name.asname or name.name, getattr(import_module(node.module), name.name))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("hydro_sim")
+        for name in node.names
+    ]
+    defined = [
+        (node.name, getattr(sys.modules[module], node.name))
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    ]
+    classes = ((name, thing) for name, thing in imported + defined if isinstance(thing, type))
+    return {name: f"{thing.__module__}.{thing.__qualname__}" for name, thing in classes}
 
 
 def setup(app: Sphinx) -> None:
@@ -142,4 +172,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", _set_comments_aside, priority=0)
     app.connect("autodoc-process-docstring", _mend_docstring, priority=1000)
     app.connect("autodoc-skip-member", _skip_what_is_imported)
-    app.connect("doctree-read", _take_full_names_as_they_are)
+    app.connect("doctree-read", _complete_names)

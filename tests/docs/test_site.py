@@ -43,7 +43,6 @@ def build(folder, pages, builder=None):
     return folder
 
 
-@pytest.mark.long
 def test_every_module_is_in_the_reference(tmp_path):
     """Everything is read and its references are resolved, which takes no pages of HTML to be written."""
     site = build(tmp_path / "site", ROOT / "docs", "dummy")
