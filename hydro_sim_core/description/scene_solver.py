@@ -68,7 +68,8 @@ class SolverSettings(Section):
         "relative error in an integration step, 1e-4 by default.",
     )
     tolerance: Annotated[Positive, Field(ge=1e-14, le=1e-2)] = Field(
-        1e-8, description="Relative momentum residual; below 1e-11 as far as round-off lets it fall."
+        1e-8,
+        description="Momentum residual relative to the momenta that a step exchanges, as far as round-off allows.",
     )
     max_iterations: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] | None = Field(
         None, description="Iterations of the method a step; without it 100, and 10,000 with pgs."

@@ -34,7 +34,6 @@ from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
 import hydro_sim_core as hs
-from hydro_sim_core.solvers.options import RESIDUAL
 
 STICTION_SPEED = 1e-3
 RELAXATION_TIME = 0.02
@@ -164,13 +163,19 @@ class OurStep:
         return np.concatenate([V if part.slide is None else [V[3:] @ part.slide] for part, V in twists])
 
     def residual(self, v: NDArray[np.float64]) -> float:
-        """Residual of the momentum balance of the last step at other velocities after it, relative to the momenta."""
+        """Residual of the momentum balance of the last step at other velocities after it, relative to the momenta.
+
+        That is what Drake's solves end by.
+        """
         machine = self.world._machine
         problem, scratch = machine.scratch.problem, machine.scratch.solver
         scratch.v[:] = v[problem.islands.order]
         # Without an iteration a solve only evaluates.
         machine.solve(problem, machine.model.options._replace(max_iterations=0), scratch)
-        return float(scratch.report[RESIDUAL])
+        weight = 1.0 / np.sqrt(np.diag(problem.A))
+        momenta = problem.A @ scratch.v, problem.momentum, scratch.impulse
+        scale = max(np.linalg.norm(weight * momentum) for momentum in momenta)
+        return float(np.linalg.norm(weight * scratch.residual) / scale)
 
 
 def _add_ours(builder: hs.SceneBuilder, part: Part) -> None:

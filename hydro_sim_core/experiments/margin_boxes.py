@@ -142,7 +142,7 @@ class MarginCurve(NamedTuple):
 #: Curves by step, s.
 PAGE_MARGINS = {
     2e-4: MarginCurve(1e-1, rattles=False, bare=1.4e-3, held=7e-3, over=0.0),
-    1e-3: MarginCurve(1e-1, rattles=True, bare=0.0105, held=2.5e-4, over=1500.0),
+    1e-3: MarginCurve(1e-1, rattles=True, bare=0.045, held=2.5e-4, over=1500.0),
     1e-2: MarginCurve(1e-2, rattles=True, bare=0.25, held=2.5e-6, over=0.0),
 }
 #: By how much the spreads of the curve that does not rattle differ from the page's at least, dt^2 g: without margin,

@@ -10,6 +10,9 @@ from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.patch_terms import evaluate_patch, is_point
 from hydro_sim_core.solvers.problem import DRIFT
 
+#: Share of the momenta below which a residual is round-off of their sums.
+LEAST_SHARE = 1e-14
+
 
 @kernel
 def relative_twists(problem, island, v, drift, twists):
@@ -169,11 +172,13 @@ def momentum_residual(problem, law, island, scratch):
         island: Index of the island.
         scratch: ``SolverScratch``; writes ``residual``, ``impulse``, ``patch_impulse`` and ``patch_hessians``.
 
-    Returns:
-        Norm of the residual relative to the momenta involved, both scaled by diag(A)^-1/2 so that rotations and
-        translations compare.
+    Norms are scaled by diag(A)^-1/2 so that rotations and translations compare.
 
-    Reads problem: A, jacobian, momentum; scratch: impulse, patch_hessians, patch_impulse, sums, twists, v;
+    Returns:
+        Norm of the residual relative to the momenta that the step exchanges, so that a body in swift motion obeys small
+        forces as one at rest does; zero where it is round-off. The same relative to the momenta themselves.
+
+    Reads problem: A, jacobian, momentum, push; scratch: impulse, patch_hessians, patch_impulse, sums, twists, v;
     problem.islands: columns, first, first_patch, patches.
     Writes scratch: impulse, patch_hessians, patch_impulse, residual, sums, twists.
     """
@@ -192,16 +197,20 @@ def momentum_residual(problem, law, island, scratch):
             for i in range(columns[side, 0], columns[side, 1]):
                 of_moment = impulse[i] + J[0, i] * f0 + J[1, i] * f1 + J[2, i] * f2
                 impulse[i] = of_moment + J[3, i] * f3 + J[4, i] * f4 + J[5, i] * f5
-    residual2, momentum2, impulse2, start2 = 0.0, 0.0, 0.0, 0.0
+    residual2, momenta2, start2, exchanged2, impulse2, push2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(begin, end):
         momentum = inertia_times(problem, i, v)
         r = momentum - problem.momentum[i] - impulse[i]
         scratch.residual[i] = r
-        weight = 1.0 / problem.A[i, i]
+        weight, exchanged = 1.0 / problem.A[i, i], r + problem.push[i] + impulse[i]
         residual2 += weight * r * r
-        momentum2 += weight * momentum * momentum
-        impulse2 += weight * impulse[i] * impulse[i]
+        momenta2 += weight * momentum * momentum
         start2 += weight * problem.momentum[i] * problem.momentum[i]
-    scale2 = max(momentum2, max(impulse2, start2))
-    # A NaN must not count as perfect balance.
-    return 0.0 if scale2 == 0.0 else math.sqrt(residual2 / scale2)
+        exchanged2 += weight * exchanged * exchanged
+        impulse2 += weight * impulse[i] * impulse[i]
+        push2 += weight * problem.push[i] * problem.push[i]
+    momenta2 = max(momenta2, max(impulse2, start2))
+    # Written so that neither a NaN nor what overflows counts as balance.
+    if residual2 == 0.0 or residual2 < LEAST_SHARE * LEAST_SHARE * momenta2:
+        return 0.0, 0.0
+    return math.sqrt(residual2 / max(exchanged2, max(impulse2, push2))), math.sqrt(residual2 / momenta2)

@@ -27,7 +27,7 @@ LINE_SEARCH_ITERATIONS = 60
 #: Friction bounds have settled when no patch's bounds change by more than this share; limit on solves.
 SETTLED_CHANGE = 0.05
 MAX_SOLVES = 10
-#: Below this share of the momenta involved the residual is round-off, which no step can improve.
+#: Below this share of the momenta a residual that no longer falls is round-off, which no step can improve.
 ROUND_OFF = 1e-11
 
 
@@ -108,13 +108,29 @@ def _line_search(problem, law, island, initial, slope_high, scratch):
 
 
 @kernel
-def is_balanced(residual, previous, tolerance):
-    """Whether a residual is small enough, or has stalled at round-off so that another step adds only noise."""
-    return residual <= tolerance or (residual < ROUND_OFF and residual > 0.5 * previous)
+def is_balanced(problem, options, island, scratch, residual, share, previous):
+    """Whether a residual is small enough, or has stalled at round-off so that another step adds only noise.
+
+    Args:
+        problem: ``ContactProblem``.
+        options: ``SolverOptions``.
+        island: Index of the island.
+        scratch: ``SolverScratch``.
+        residual: First result of ``momentum_residual``.
+        share: Its second one.
+        previous: That of the iteration before.
+
+    Reads options: tolerance.
+    """
+    if residual <= options.tolerance:
+        return True
+    if not share > 0.5 * previous:
+        return False
+    return share < ROUND_OFF or _is_round_off(problem, island, scratch)
 
 
 @kernel
-def is_round_off(problem, island, scratch, residual, previous):
+def _is_round_off(problem, island, scratch):
     """Whether a residual that no longer decreases is round-off of impulses that cancel.
 
     A drive that presses against a contact at rest leaves no net impulse, and what ``momentum_residual`` returns is then
@@ -122,8 +138,6 @@ def is_round_off(problem, island, scratch, residual, previous):
 
     Reads problem: A; scratch: impulse, residual, v; problem.islands: first.
     """
-    if not residual > 0.5 * previous:
-        return False
     islands = problem.islands
     left, exchanged = 0.0, 0.0
     for i in range(islands.first[island], islands.first[island + 1]):
@@ -149,9 +163,10 @@ def _slope_along(problem, island, scratch):
 
 @kernel
 def _move(problem, law, island, scratch):
-    """Move ``scratch.v`` along the direction, by all of it or as far as the cost falls; return the residual there.
+    """Move ``scratch.v`` along the direction, by all of it or as far as the cost falls.
 
-    Nearly all steps are full ones, of which the next iteration needs the residual anyway.
+    Returns:
+        ``momentum_residual`` there. Nearly all steps are full ones, of which the next iteration needs it anyway.
 
     Reads scratch: direction, of_velocities, v; problem.islands: first.
     Writes scratch: of_velocities, v.
@@ -162,10 +177,10 @@ def _move(problem, law, island, scratch):
     for i in range(begin, end):
         start[i] = scratch.v[i]
         scratch.v[i] += scratch.direction[i]
-    residual = momentum_residual(problem, law, island, scratch)
+    residual, share = momentum_residual(problem, law, island, scratch)
     slope = _slope_along(problem, island, scratch)
     if abs(slope) <= FULL_STEP_SLOPE * abs(initial):
-        return residual
+        return residual, share
     for i in range(begin, end):
         scratch.v[i] = start[i]
     alpha = _line_search(problem, law, island, initial, slope, scratch)
@@ -178,22 +193,21 @@ def _move(problem, law, island, scratch):
 def minimise(problem, options, law, island, scratch):
     """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``.
 
-    Reads options: max_iterations, tolerance; scratch: direction, hessian, island_report, residual; problem.islands:
-    envelope, first.
+    Reads options: max_iterations; scratch: direction, hessian, island_report, residual; problem.islands: envelope,
+    first.
     Writes scratch: direction, hessian, island_report.
     """
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
     envelope, report = problem.islands.envelope, scratch.island_report
     report[CONVERGED] = 0.0
-    residual, previous = momentum_residual(problem, law, island, scratch), math.inf
+    previous = math.inf
+    residual, share = momentum_residual(problem, law, island, scratch)
     for iteration in range(options.max_iterations + 1):
         report[RESIDUAL] = residual
-        if is_balanced(residual, previous, options.tolerance) or is_round_off(
-            problem, island, scratch, residual, previous
-        ):
+        if is_balanced(problem, options, island, scratch, residual, share, previous):
             report[CONVERGED] = 1.0
             return
-        previous = residual
+        previous = share
         if iteration == options.max_iterations:
             return
         assemble_hessian(problem, island, scratch)
@@ -202,7 +216,7 @@ def minimise(problem, options, law, island, scratch):
         for i in range(begin, end):
             scratch.direction[i] = -scratch.residual[i]
         solve_factorised(scratch.hessian, begin, end, envelope, scratch.direction)
-        residual = _move(problem, law, island, scratch)
+        residual, share = _move(problem, law, island, scratch)
         report[ITERATIONS] += 1.0
 
 

@@ -15,7 +15,7 @@ class SolverOptions(NamedTuple):
     """Options of a solve.
 
     Attributes:
-        tolerance: Momentum residual to reach, relative to the momenta involved.
+        tolerance: Momentum residual to reach, relative to the momenta that the step exchanges.
         max_iterations: Iterations of the method allowed a solve.
         stiction_speed: Regularisation speed of contact friction, m/s.
         lags: Whether the law bounds friction by normal impulses that are known before the solve.

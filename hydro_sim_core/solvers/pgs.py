@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.solvers.balance import inertia_times, momentum_residual, relative_twists
+from hydro_sim_core.solvers.balance import LEAST_SHARE, inertia_times, momentum_residual, relative_twists
 from hydro_sim_core.solvers.face_laws import TINY, projection_on_cone, sap_stiffness
 from hydro_sim_core.solvers.face_state import face_state, patch_state, twist_of
 from hydro_sim_core.solvers.joint_terms import joint_impulse
@@ -46,7 +46,7 @@ def solve_pgs(problem, options, law, island, scratch):
     report[SOLVES] = 1.0
     if not factorise(problem.A, scratch.matrix, begin, end, islands.tree_begin):
         return
-    report[RESIDUAL] = momentum_residual(problem, law, island, scratch)
+    report[RESIDUAL], _ = momentum_residual(problem, law, island, scratch)
     if report[RESIDUAL] <= options.tolerance:
         report[CONVERGED] = 1.0
         return
@@ -93,24 +93,30 @@ def _start_from_guess(problem, law, island, scratch):
 
 @kernel
 def _change(problem, begin, end, scratch):
-    """Momentum moved by a sweep, relative to the momenta involved.
+    """Momentum moved by a sweep, relative to the momenta that the step exchanges; zero where it is round-off.
 
-    Reads problem: A, momentum; scratch: direction, of_velocities, v.
+    Reads problem: A, momentum, push; scratch: direction, of_velocities, v.
     Writes scratch: direction.
     """
-    moved2, before2, after2 = 0.0, 0.0, 0.0
+    moved2, before2, after2, exchanged2, impulse2, push2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(begin, end):
         scratch.direction[i] = scratch.v[i] - scratch.of_velocities[BEFORE, i]
     for i in range(begin, end):
         weight = 1.0 / problem.A[i, i]
         moved = inertia_times(problem, i, scratch.direction)
         after = inertia_times(problem, i, scratch.v)
+        impulse = after - problem.momentum[i]
+        exchanged = impulse + problem.push[i]
         moved2 += weight * moved * moved
         after2 += weight * after * after
         before2 += weight * problem.momentum[i] * problem.momentum[i]
-    scale2 = max(before2, after2)
-    # A NaN must not count as rest.
-    return 0.0 if scale2 == 0.0 else math.sqrt(moved2 / scale2)
+        exchanged2 += weight * exchanged * exchanged
+        impulse2 += weight * impulse * impulse
+        push2 += weight * problem.push[i] * problem.push[i]
+    # Written so that neither a NaN nor what overflows counts as rest.
+    if moved2 == 0.0 or moved2 < LEAST_SHARE * LEAST_SHARE * max(before2, after2):
+        return 0.0
+    return math.sqrt(moved2 / max(exchanged2, max(impulse2, push2)))
 
 
 @kernel

@@ -27,13 +27,14 @@ from hydro_sim_core.solvers.patch_terms import is_point
 from hydro_sim_core.solvers.point_law import bound_friction
 from hydro_sim_core.solvers.problem import DRIFT
 
-#: Momentum residual to reach, and that below which one that no longer falls is round-off of stiff conditions.
+#: Momentum residual to reach, and share of the momenta below which one that no longer falls is round-off of stiff
+#: conditions.
 TOLERANCE, ROUND_OFF = 1e-11, 5e-10
 #: Newton steps from one start.
 MOST_STEPS = 24
 #: Convex problems to start from one after another; those in which all sticks; those whose bounds are to repeat.
 MOST_STARTS, MOST_STICKING, MOST_REPEATS = 4, 2, 16
-#: Momentum that friction of bounds which repeat may lack or exceed, as a share of the momenta involved. With an impulse
+#: Momentum that friction of bounds which repeat may lack or exceed, as a share of the momenta. With an impulse
 #: that is tiny beside these, the place at which it acts, and so friction, follows no better from velocities.
 NEARLY = 1e-7
 #: First and least step along the share of friction.
@@ -153,11 +154,11 @@ def _repeat_bounds(problem, options, law, island, scratch):
     _solve_without_friction(problem, options, law, island, scratch)
     for _ in range(MOST_REPEATS):
         _solve_convex(problem, options, law, island, False, scratch)
-        lacks = momentum_residual(problem, law, island, scratch)
+        _, lacks = momentum_residual(problem, law, island, scratch)
         points.is_coupled[0] = 0
-        residual = momentum_residual(problem, law, island, scratch)
+        residual, share = momentum_residual(problem, law, island, scratch)
         points.is_coupled[0] = 1
-        if lacks <= NEARLY and residual <= ROUND_OFF:
+        if lacks <= NEARLY and share <= ROUND_OFF:
             report[RESIDUAL], report[CONVERGED] = residual, 1.0
             return True
     return False
@@ -211,11 +212,11 @@ def _newton(problem, law, island, scratch):
         start[i] = scratch.v[i]
     previous = math.inf
     for _ in range(MOST_STEPS):
-        residual = momentum_residual(problem, law, island, scratch)
-        if residual <= TOLERANCE or (residual <= ROUND_OFF and residual > 0.5 * previous):
+        residual, share = momentum_residual(problem, law, island, scratch)
+        if residual <= TOLERANCE or (share <= ROUND_OFF and share > 0.5 * previous):
             report[RESIDUAL], report[CONVERGED] = residual, 1.0
             return True
-        previous = residual
+        previous = share
         assemble_hessian(problem, island, scratch)
         mirror_hessian(problem, island, scratch)
         for n in range(islands.first_patch[island], islands.first_patch[island + 1]):

@@ -44,6 +44,7 @@ class ContactProblem(NamedTuple):
         dt: (1,) time step, s.
         islands: Groups of coupled velocities and patches.
         A: (nv, nv) mass matrix plus implicit damping; only the diagonal blocks of the trees are defined.
+        push: (nv,) impulse of all explicit forces; dampers, which act on the whole velocity, are not among them.
         momentum: (nv,) A v0 plus the impulse of all explicit forces.
         v0: (nv,) velocity at the beginning of the step.
         blocks: (blocks, NUM_FACE_ROWS * LANES) faces, row after row, in the axes of each patch's geometry B.
@@ -72,6 +73,7 @@ class ContactProblem(NamedTuple):
     dt: Float1D
     islands: Islands
     A: Float2D
+    push: Float1D
     momentum: Float1D
     v0: Float1D
     blocks: Float2D
@@ -109,6 +111,7 @@ def make_problem(
         dt=np.zeros(1),
         islands=make_islands(num_trees, nv, max_patches),
         A=np.zeros((nv, nv)),
+        push=np.zeros(nv),
         momentum=np.zeros(nv),
         v0=np.zeros(nv),
         blocks=np.zeros((num_blocks_needed(max_faces, max_patches), NUM_FACE_ROWS * LANES)),

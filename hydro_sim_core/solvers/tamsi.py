@@ -19,7 +19,7 @@ from hydro_sim_core.solvers.balance import (
     relative_twists,
 )
 from hydro_sim_core.solvers.linear import solve_general
-from hydro_sim_core.solvers.newton import is_balanced, is_round_off, minimise, update_friction_bounds
+from hydro_sim_core.solvers.newton import is_balanced, minimise, update_friction_bounds
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
 from hydro_sim_core.solvers.patch_terms import (
     friction_coupling,
@@ -35,8 +35,8 @@ def solve_tamsi(problem, options, law, island, scratch):
 
     ``law`` is that of ``LAGGED``, whose bounds are set to those of the velocities wherever it is evaluated.
 
-    Reads options: max_iterations, tolerance; problem: v0; scratch: direction, island_report, matrix, residual, v;
-    problem.islands: first.
+    Reads options: max_iterations; problem: v0; scratch: direction, island_report, matrix, residual, v; problem.islands:
+    first.
     Writes scratch: direction, island_report, matrix, v.
     """
     report = scratch.island_report
@@ -49,14 +49,12 @@ def solve_tamsi(problem, options, law, island, scratch):
     previous = math.inf
     for iteration in range(options.max_iterations + 1):
         _bound_friction(problem, options, law, island, scratch)
-        residual = momentum_residual(problem, law, island, scratch)
+        residual, share = momentum_residual(problem, law, island, scratch)
         report[RESIDUAL] = residual
-        if is_balanced(residual, previous, options.tolerance) or is_round_off(
-            problem, island, scratch, residual, previous
-        ):
+        if is_balanced(problem, options, island, scratch, residual, share, previous):
             report[CONVERGED] = 1.0
             return
-        previous = residual
+        previous = share
         if iteration == options.max_iterations:
             break
         assemble_hessian(problem, island, scratch)

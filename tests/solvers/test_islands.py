@@ -131,7 +131,8 @@ def fill(case: Case, rng: np.random.Generator) -> ContactProblem:
         root = rng.normal(size=(end - begin, end - begin))
         problem.A[begin:end, begin:end] = root @ root.T + np.eye(end - begin)
     problem.v0[:] = rng.normal(size=nv)
-    problem.momentum[:] = problem.A @ problem.v0 + DT * 10.0 * rng.normal(size=nv)
+    problem.push[:] = DT * 10.0 * rng.normal(size=nv)
+    problem.momentum[:] = problem.A @ problem.v0 + problem.push
     load_faces(problem, [random_faces(rng, int(rng.integers(1, 40))) for _ in case.trees])
     for p in range(len(case.trees)):
         for begin, end in islands.columns[p]:
@@ -187,6 +188,7 @@ def test_what_happens_on_one_island_does_not_reach_another() -> None:
         case.problem.islands.patch_trees[:2] = case.trees
         find_islands(forest, 2, case.problem.islands)
         problem = fill(case, rng)
+        problem.push[:6] += problem.A[:6, :6] @ (np.ones(6) * speed)
         problem.momentum[:6] += problem.A[:6, :6] @ (np.ones(6) * speed)
         scratch = make_solver_scratch(problem)
         scratch.v[:] = problem.v0

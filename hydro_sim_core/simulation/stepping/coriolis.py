@@ -107,28 +107,30 @@ def _load_momentum(model, state, loads, scratch, dt, is_solved):
 
 @kernel
 def sum_momentum(model, state, scratch, dt, is_pushed):
-    """Set the problem's momentum: M v0, less the impulse of the bias, more that of springs and, if any, of loads.
+    """Set the problem's push and momentum: M v0, less the impulse of the bias, more that of springs and any loads.
 
     Reads scratch: M, applied, bias; state: q; model.tree: spring_stiffness; scratch.problem: v0; scratch.solver: v;
     scratch.problem.islands: order, tree_begin, tree_end.
-    Writes scratch.problem: momentum.
+    Writes scratch.problem: momentum, push.
     """
     problem, order = scratch.problem, scratch.problem.islands.order
     unknowns = model.forest.velocities.shape[0]
     for k in range(unknowns):
-        momentum = -dt * scratch.bias[order[k]]
+        push, momentum = -dt * scratch.bias[order[k]], 0.0
         # The damping impulse at v0 cancels against dt D v0 of A v0. The springs' share of A acts on v - v0.
         if model.tree.spring_stiffness[order[k]] > 0.0:
             share = SPRING_SHARE * dt * dt * model.tree.spring_stiffness[order[k]]
-            momentum += dt * spring_effort(model.tree, state.q, order[k]) + share * problem.v0[k]
+            push += dt * spring_effort(model.tree, state.q, order[k])
+            momentum += share * problem.v0[k]
         for m in range(problem.islands.tree_begin[k], problem.islands.tree_end[k]):
             momentum += scratch.M[order[k], order[m]] * problem.v0[m]
         # A carried body resists the change of a prescribed velocity.
         for m in range(unknowns, order.shape[0]):
-            momentum -= scratch.M[order[k], order[m]] * (scratch.solver.v[m] - problem.v0[m])
+            push -= scratch.M[order[k], order[m]] * (scratch.solver.v[m] - problem.v0[m])
         if is_pushed:
-            momentum += dt * scratch.applied[order[k]]
-        problem.momentum[k] = momentum
+            push += dt * scratch.applied[order[k]]
+        problem.push[k] = push
+        problem.momentum[k] = momentum + push
 
 
 @kernel

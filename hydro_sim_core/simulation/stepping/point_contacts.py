@@ -271,15 +271,16 @@ def _any_overlaps(model, scratch, n, dt):
 
 @kernel
 def _squared_momentum(scratch, island):
-    """Squared momenta over masses of an island, before or after the step, kg m^2/s^2: what residuals are relative to.
+    """Squared momenta over masses that a step exchanges, kg m^2/s^2: what residuals are relative to.
 
-    Reads scratch.problem: A, momentum; scratch.solver: v; scratch.problem.islands: first.
+    Reads scratch.problem: A, push, v0; scratch.solver: v; scratch.problem.islands: first.
     """
-    problem, after, before = scratch.problem, 0.0, 0.0
+    problem, exchanged, pushed = scratch.problem, 0.0, 0.0
     for k in range(problem.islands.first[island], problem.islands.first[island + 1]):
-        after += problem.A[k, k] * scratch.solver.v[k] * scratch.solver.v[k]
-        before += problem.momentum[k] * problem.momentum[k] / problem.A[k, k]
-    return max(after, before)
+        change = scratch.solver.v[k] - problem.v0[k]
+        exchanged += problem.A[k, k] * change * change
+        pushed += problem.push[k] * problem.push[k] / problem.A[k, k]
+    return max(exchanged, pushed)
 
 
 @kernel

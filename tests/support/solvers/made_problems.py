@@ -126,7 +126,8 @@ def random_problem(seed: int) -> MadeProblem:
     problem.A[:] = root @ root.T + np.diag(10.0 ** rng.uniform(-2.0, 0.5, nv))
     problem.v0[:] = rng.normal(size=nv) * 10.0 ** rng.uniform(-3.0, 0.5)
     force = rng.normal(size=nv) * 10.0 ** rng.uniform(-1.0, 2.0, nv)
-    problem.momentum[:] = problem.A @ problem.v0 + DT * force
+    problem.push[:] = DT * force
+    problem.momentum[:] = problem.A @ problem.v0 + problem.push
     load_faces(problem, patches)
     couple_all(problem)
     for p in range(num_patches):
@@ -237,7 +238,7 @@ def lagged_patches(made: MadeProblem) -> list[Faces]:
 
 
 def residual(made: MadeProblem, v: np.ndarray) -> tuple[np.ndarray, float]:
-    """Momentum residual (nv,) at ``v`` and its norm relative to the momenta involved."""
+    """Momentum residual (nv,) at ``v`` and its norm relative to the momenta that the step exchanges."""
     problem = made.problem
     impulse = joint_impulses(problem, v)
     for p, faces in enumerate(lagged_patches(made)):
@@ -245,7 +246,8 @@ def residual(made: MadeProblem, v: np.ndarray) -> tuple[np.ndarray, float]:
         impulse = impulse + J.T @ patch_impulse(faces, J @ v, problem.dissipation[p])
     r = problem.A @ v - problem.momentum - impulse
     weight = 1.0 / np.sqrt(np.diag(problem.A))
-    scale = max(np.linalg.norm(weight * x) for x in (problem.A @ v, problem.momentum, impulse))
+    exchanged = r + problem.push + impulse
+    scale = max(np.linalg.norm(weight * x) for x in (exchanged, problem.push, impulse))
     return r, np.linalg.norm(weight * r) / scale if scale > 0.0 else 0.0
 
 
