@@ -250,7 +250,8 @@ class SideBySideWorlds:
         try:
             stepper.advance(1)
         except StepFailed as failure:
-            self._freeze(i, f"stays at {world.time:g} s, step {world.step_count + 1} {failure}")
+            why = failure.told(world.velocity_names)
+            self._freeze(i, f"stays at {world.time:g} s, step {world.step_count + 1} {why}")
             return
         until = self.rows["order.until"][i].copy()
         self.take(i, world)

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.simulation.integrators.other_steps import continuous_memory, cross_continuous
 from hydro_sim_core.simulation.integrators.radau import EVALUATIONS, STEPS
-from hydro_sim_core.simulation.integrators.steppers import StepFailed
+from hydro_sim_core.simulation.integrators.steppers import StepFailed, overflow_of
 from hydro_sim_core.simulation.integrators.substeps import no_substeps
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
-from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM
+from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, NOT_FINITE
 
 Array = NDArray[np.float64]
 
 #: Default accuracy: local error relative to the change of the state in a time step.
 DEFAULT_ACCURACY = 1e-4
-UNREACHABLE = "cannot be integrated to the accuracy; raise solver.accuracy, or shorten time_step"
+UNREACHABLE = "cannot be integrated to the accuracy", "raise solver.accuracy, or shorten time_step"
 
 
 class ContinuousSteps:
@@ -81,6 +81,9 @@ class ContinuousSteps:
             status = cross_continuous(machine.handle, self.other_steps, self._time_step)
             if status == NO_ROOM:
                 machine.make_room(int(machine.scratch.faces_needed[0]))
+            elif status == NOT_FINITE:
+                self.failed = self.failed or machine.copy_state()
+                raise overflow_of(machine)
             elif status != DONE:
                 self.failed = self.failed or machine.copy_state()
-                raise StepFailed(UNREACHABLE)
+                raise StepFailed(*UNREACHABLE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydro_sim_core.simulation.integrators.steppers import OVERFLOW, StepFailed
+from hydro_sim_core.simulation.integrators.steppers import overflow_of
 from hydro_sim_core.simulation.stepping.drake_step import advance_as_drake
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
@@ -31,7 +31,7 @@ class DrakeSteps:
             if status == NO_ROOM:
                 machine.make_room(int(machine.scratch.faces_needed[0]))
             elif status == NOT_FINITE:
-                raise StepFailed(OVERFLOW)
+                raise overflow_of(machine)
             elif status != DONE:
                 self.failed = self.failed or machine.copy_state()
                 accept = True

@@ -22,6 +22,7 @@ from hydro_sim_core.simulation.integrators.continuous_forces import hold_prescri
 from hydro_sim_core.simulation.integrators.radau import integrate
 from hydro_sim_core.simulation.integrators.radau_memory import Radau, make_radau
 from hydro_sim_core.simulation.integrators.soft_forces import advance_soft
+from hydro_sim_core.simulation.stepping.fastest import all_slow_enough
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.soft_model import (
     SoftPairs,
@@ -29,7 +30,7 @@ from hydro_sim_core.simulation.stepping.soft_model import (
     make_soft_scratch,
     no_soft_pairs,
 )
-from hydro_sim_core.simulation.stepping.step import DONE
+from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE
 from hydro_sim_core.solvers.options import CONVERGED, SolverOptions, SolverScratch
 from hydro_sim_core.solvers.problem import ContactProblem
 
@@ -74,21 +75,32 @@ def cross_continuous(machine: MachineData, memory: OtherSteps, dt: float) -> int
     """Take a time step of ``dt`` (s) of the continuous model, in as many integration steps as accuracy needs.
 
     Returns:
-        ``DONE``; ``NO_ROOM`` for the contact faces; ``UNCONVERGED`` if the accuracy cannot be reached. Unless it is
-        done the state is that of the begin.
+        ``DONE``; ``NO_ROOM`` for the contact faces; ``UNCONVERGED`` if the accuracy cannot be reached; ``NOT_FINITE``
+        if it begins or ends with a velocity beyond ``FASTEST``, which ``scratch.v_next`` tells. Unless it is done the
+        state is that of the begin.
 
-    Reads machine.state: q; memory.radau: start.
-    Writes memory.radau: start.
+    Reads machine.scratch: v_next; machine.state: q; memory.radau: start, y.
+    Writes machine.scratch: v_next; memory.radau: start.
     """
     state, radau = machine.state, memory.radau
     nq = state.q.shape[0]
     for i in range(nq):
         radau.start[i] = state.q[i]
     velocities_after_jumps(machine, radau.start[nq:])
+    v_next = machine.scratch.v_next
+    for i in range(v_next.shape[0]):
+        v_next[i] = radau.start[nq + i]
+    if not all_slow_enough(v_next):
+        return NOT_FINITE
     status = integrate(machine, radau, dt)
-    if status == DONE:
-        _take_over(machine, radau)
-    return status
+    if status != DONE:
+        return status
+    for i in range(v_next.shape[0]):
+        v_next[i] = radau.start[nq + i] + radau.y[nq + i]
+    if not all_slow_enough(v_next):
+        return NOT_FINITE
+    _take_over(machine, radau)
+    return DONE
 
 
 @entry

@@ -14,7 +14,7 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.integrators.other_steps import cross_soft, soft_memory, velocities_after_jumps
 from hydro_sim_core.simulation.integrators.soft_forces import advance_soft
 from hydro_sim_core.simulation.integrators.soft_friction import longest_friction_step
-from hydro_sim_core.simulation.integrators.steppers import StepFailed
+from hydro_sim_core.simulation.integrators.steppers import overflow_of
 from hydro_sim_core.simulation.integrators.substeps import no_substeps
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State
@@ -25,9 +25,7 @@ logger = logging.getLogger(__name__)
 
 #: Steps after which friction is looked at; then again each time as many were taken as before.
 _FIRST_LOOK = 50
-OVERFLOWS = (
-    "overflows; give a shorter time_step, a lower solver.soft.stiffness or lower gains of drives, or reset"
-)
+MEND = "give a shorter time_step, a lower solver.soft.stiffness or lower gains of drives, or reset"
 
 
 class SoftSteps:
@@ -97,7 +95,7 @@ class SoftSteps:
         soft, memory = self._handles()
         if advance_soft(machine.handle, soft, memory, self._time_step, steps) != DONE:
             self.failed = self.failed or machine.copy_state()
-            raise StepFailed(OVERFLOWS)
+            raise overflow_of(machine, MEND)
         number = int(machine.state.step[0])
         if number >= self._next_look:
             self._next_look = 2.0 * number

@@ -24,6 +24,7 @@ from hydro_sim_core.simulation.integrators.continuous_forces import (
     solve_accelerations,
     twist_of_pair,
 )
+from hydro_sim_core.simulation.stepping.fastest import all_slow_enough
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose
@@ -48,10 +49,11 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
         steps: Number of steps.
 
     Returns:
-        DONE; or NOT_FINITE, and the state is that of the last good step. The patches are those of the last step.
+        DONE; or NOT_FINITE, and the state is that of the last good step; ``scratch.v_next`` tells of the one that
+        failed. The patches are those of the last step.
 
-    Reads memory: change, slope; soft: stages; machine.state: q, step, v.
-    Writes memory: change, mean, y; machine.state: q, step, v, v_previous.
+    Reads memory: change, slope; soft: stages; machine.scratch: v_next; machine.state: q, step, v.
+    Writes memory: change, mean, y; machine.scratch: v_next; machine.state: q, step, v, v_previous.
     """
     model, state = machine.model, machine.state
     nq, nv = state.q.shape[0], state.v.shape[0]
@@ -73,6 +75,11 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
         for i in range(nq + nv):
             if not abs(change[i]) < math.inf:
                 return NOT_FINITE
+        v_next = machine.scratch.v_next
+        for i in range(nv):
+            v_next[i] = state.v[i] + dt * change[nq + i]
+        if not all_slow_enough(v_next):
+            return NOT_FINITE
         for i in range(nv):
             state.v_previous[i] = state.v[i]
             state.v[i] += dt * change[nq + i]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from hydro_sim_core.simulation.integrators.substeps import (
     make_substeps,
     no_substeps,
 )
+from hydro_sim_core.simulation.stepping.fastest import FASTEST
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State, copied
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, NOT_FINITE, TOO_FAST, advance
@@ -30,13 +32,43 @@ Array = NDArray[np.float64]
 MOST_CUTS = 6
 
 
+#: What helps where a step overflows.
+MEND = "lower commands, gains or velocities, give a shorter time_step or solver.accuracy, or reset"
+
+
 class StepFailed(Exception):
-    """A step cannot be completed; the state is that of the last good step. The message has reason and remedy."""
+    """A step cannot be completed; the state is that of the last good step.
+
+    Args:
+        reason: What the step does.
+        mend: What helps.
+        velocity: Row of the fastest velocity, if one is beyond ``FASTEST``.
+        speed: That velocity, rad/s or m/s.
+    """
+
+    def __init__(self, reason: str, mend: str, velocity: int | None = None, speed: float = 0.0) -> None:
+        super().__init__(f"{reason}; {mend}")
+        self.reason, self.mend, self.velocity, self.speed = reason, mend, velocity, speed
+
+    def told(self, names: Sequence[str]) -> str:
+        """Reason and mend, with the fastest velocity by its name of ``names`` (nv,)."""
+        if self.velocity is None:
+            return str(self)
+        of = f"'{names[self.velocity]}' is at {self.speed:.3g} rad/s or m/s, where {FASTEST:g} is the most"
+        return f"{self.reason}: {of}; {self.mend}"
 
 
-OVERFLOW = (
-    "overflows; lower commands, gains or velocities, give a shorter time_step or solver.accuracy, or reset"
-)
+def overflow_of(machine: Machine, mend: str = MEND) -> StepFailed:
+    """The failure of a step that began or ended with numbers beyond all bounds."""
+    led = np.zeros_like(machine.state.v)
+    told = machine.model.forest.prescribed
+    led[told] = machine.drives.v_target[told]
+    for v in (machine.state.v, led, machine.scratch.v_next):
+        speeds = np.nan_to_num(np.abs(v), nan=0.0, posinf=np.inf)
+        if speeds.size and speeds.max() > FASTEST:
+            fastest = int(speeds.argmax())
+            return StepFailed("overflows", mend, fastest, float(v[fastest]))
+    return StepFailed("overflows", mend)
 
 
 class Stepper(Protocol):
@@ -294,7 +326,7 @@ def accept_step(machine: Machine, length: float, told: Told) -> Told:
     """
     status = machine.advance(length, 1, accept=True)
     if status == NOT_FINITE:
-        raise StepFailed(OVERFLOW)
+        raise overflow_of(machine)
     if status != TOO_FAST:
         return told.with_last(machine, length)
     pieces = int(machine.scratch.pieces[0])

@@ -20,6 +20,7 @@ from hydro_sim_core.dynamics.equations import bias_forces
 from hydro_sim_core.dynamics.kinematics import integrate_positions
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, set_place_of_patch
 from hydro_sim_core.simulation.stepping.coriolis import sum_momentum
+from hydro_sim_core.simulation.stepping.fastest import all_slow_enough
 from hydro_sim_core.simulation.stepping.loads import apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import fill_up, set_patch_jacobian, set_reference_point
@@ -85,7 +86,7 @@ def advance_as_drake(machine: MachineData, solve: SolverEntry, dt: float, steps:
             return NO_ROOM
         converged = _solve(machine, solve, dt)
         residual = scratch.solver.report[RESIDUAL]
-        if not (math.isfinite(residual) and is_finite(scratch.v_next) and is_finite(scratch.q_next)):
+        if not (math.isfinite(residual) and all_slow_enough(scratch.v_next) and is_finite(scratch.q_next)):
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED

@@ -12,6 +12,7 @@ from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_pos
 from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.false_faces import leave_out_false_faces, missed_a_collision
+from hydro_sim_core.simulation.stepping.fastest import all_slow_enough, begins_slow_enough
 from hydro_sim_core.simulation.stepping.joint_forces import SPRING_SHARE, load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
@@ -26,8 +27,8 @@ from hydro_sim_core.solvers.newton import SETTLED_CHANGE
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.solve import SolverEntry
 
-#: Results of ``advance``: done; a step gave NaN or infinity; one did not converge; too many faces for the buffers;
-#: bodies move too fast for a step.
+#: Results of ``advance``: done; a step gave NaN or infinity, or a velocity beyond ``FASTEST``; one did not converge;
+#: too many faces for the buffers; bodies move too fast for a step.
 DONE, NOT_FINITE, UNCONVERGED, NO_ROOM, TOO_FAST = range(5)
 
 
@@ -254,9 +255,10 @@ def advance(
         accept: Whether to take a step although its momentum residual stays above the tolerance.
 
     Returns:
-        ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity; ``UNCONVERGED`` if one that is not accepted did not
-        converge; ``NO_ROOM`` if the memory must hold ``scratch.faces_needed`` faces for the next step; ``TOO_FAST`` if
-        the next step is to be taken in ``scratch.pieces`` (see ``look_ahead``).
+        ``DONE``; ``NOT_FINITE`` if a step gave NaN or infinity, or begins or ends with a velocity beyond ``FASTEST``;
+        ``UNCONVERGED`` if one that is not accepted did not converge; ``NO_ROOM`` if the memory must hold
+        ``scratch.faces_needed`` faces for the next step; ``TOO_FAST`` if the next step is to be taken in
+        ``scratch.pieces`` (see ``look_ahead``).
 
     Reads machine.scratch: q_next, v_next; machine.model.points: most_faces; machine.scratch.patches: num;
     machine.scratch.solver: report.
@@ -264,6 +266,8 @@ def advance(
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
     for n in range(steps):
+        if not begins_slow_enough(model, state, drives):
+            return NOT_FINITE
         evaluate_dynamics(model, state, scratch)
         scratch.faces_needed[0] = 0
         if n > 0 or not same_contacts:
@@ -284,7 +288,7 @@ def advance(
             converged = _solve(machine, solve, dt, accept)
         # A NaN residual means an overflow that left the velocities at their guess.
         residual = scratch.solver.report[RESIDUAL]
-        if not (math.isfinite(residual) and is_finite(scratch.v_next) and is_finite(scratch.q_next)):
+        if not (math.isfinite(residual) and all_slow_enough(scratch.v_next) and is_finite(scratch.q_next)):
             return NOT_FINITE
         if not (converged or accept):
             return UNCONVERGED

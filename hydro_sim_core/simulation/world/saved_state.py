@@ -16,6 +16,7 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.paths import as_path
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.files import read_regular_file
+from hydro_sim_core.simulation.stepping.fastest import FASTEST
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, Model, State, copied, count_loads
 from hydro_sim_core.simulation.stepping.pulls import STIFFNESS
@@ -30,8 +31,8 @@ _LARGEST_FILE = 2**25
 #: Largest magnitude in each field: in SI units, as in ``description/limits.py``. Times are those of time steps.
 _LARGEST = {
     "state.q": 1e9,
-    "state.v": 1e6,
-    "state.v_previous": 1e6,
+    "state.v": FASTEST,
+    "state.v_previous": FASTEST,
     "state.dt_previous": 0.1,
     "state.substep": 0.1,
     "state.step": 2**53,

@@ -170,7 +170,8 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
 
         Raises:
             InputError: ``n`` is negative or not a whole number, or another thread is stepping the world.
-            FloatingPointError: A step gave NaN or infinity; the state stays at the last good step.
+            FloatingPointError: A step gave NaN or infinity, or a velocity beyond 1e6 rad/s or m/s; the state stays at
+                the last good step.
         """
         n = whole_number("step", "n", n, least=0)
         # Compiled steps run beside other threads, and two in one memory would end the process.
@@ -202,7 +203,8 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
                 self._before = None
                 self._machine.forget_contacts()  # those of the failed step do not belong to the state
                 raise FloatingPointError(
-                    f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} {failure}"
+                    f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} "
+                    f"{failure.told(self.velocity_names)}"
                 ) from None
             self._keep_failed_step()
             if is_told:
