@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.variants import check_alike
 from hydro_sim_core.simulation.batches.written import Parameters
 from hydro_sim_core.simulation.stepping.model import Drives
+from hydro_sim_core.simulation.world.fixed_attributes import FixedAttributes
 from hydro_sim_core.simulation.world.saved_state import SavedState
 from hydro_sim_core.simulation.world.world import World
 
@@ -25,7 +26,7 @@ _SOURCE = "BatchWorld"
 _BACKENDS = ("cpu", "cuda", "auto")
 
 
-class BatchWorld:
+class BatchWorld(FixedAttributes):
     """``n`` worlds that are stepped together and do not influence each other.
 
     They start alike; what is written to the rows of its arrays makes them differ. The arrays are those that the steps
@@ -55,6 +56,15 @@ class BatchWorld:
             other joints, links or pairs than the first one.
     """
 
+    _instead: ClassVar = {
+        **dict.fromkeys(("q", "v"), "write to its rows, as batch.v[3] = …, or call set_state"),
+        "drives": "write to its arrays, as batch.drives.effort[...] = …",
+        "parameters": 'write to one of them, as batch.parameters["friction"] = …',
+        "time_step": 'make another batch, of scene.with_({"time_step": …})',
+        "step_counts": "call reset or load",
+        "failures": "call reset or set_state",
+    }
+
     def __init__(
         self,
         scene: LoadedScene | World | Sequence[LoadedScene | World],
@@ -73,6 +83,7 @@ class BatchWorld:
         self.backend = _chosen(backend, scenes)
         made = CpuWorlds if self.backend == "cpu" else on_gpu
         self._worlds: CpuWorlds | SideBySideWorlds = made(scenes, self.scene_of)
+        self._is_made = True
 
     def __repr__(self) -> str:
         return f"<BatchWorld of {self.n} worlds '{self.world.name}', {self.backend}>"

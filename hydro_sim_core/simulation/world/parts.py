@@ -20,12 +20,13 @@ from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Scratch, State
 from hydro_sim_core.simulation.world.drives import DriveBank
 from hydro_sim_core.simulation.world.entities import Entities
+from hydro_sim_core.simulation.world.fixed_attributes import FixedAttributes
 from hydro_sim_core.simulation.world.scripts import Script
 
 Array = NDArray[np.float64]
 
 
-class WorldParts:
+class WorldParts(FixedAttributes):
     """The parts of a world, constructed by ``World``.
 
     Attributes:

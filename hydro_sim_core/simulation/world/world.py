@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
     Attributes:
         scene: Scene that the world was made from, with the repairs that this took.
         name: Name of the scene.
-        time_step: Time step, s.
+        time_step: Time step, s; another takes another world, ``World(scene.with_({"time_step": 0.002}))``.
         joint_names: Every joint with one coordinate, mimic joints included, and the coordinates of those with several,
             such as ``joint/x``, ``joint/y`` and ``joint/yaw`` of a planar one.
         velocity_names: Name of each entry of ``v``: one of ``joint_names``, or ``joint/i`` of a joint with a
@@ -80,6 +80,14 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
     """
 
     _is_stepping = False
+    _instead: ClassVar = {
+        "time_step": 'make another world, World(world.scene.with_({"time_step": …}))',
+        "time": "call reset or restore_state",
+        "step_count": "call reset or restore_state",
+        "q": "call set_state, set_joint_positions or place",
+        "v": "call set_state, set_joint_velocities or place",
+        "scene": "make a world of the other one, World(scene)",
+    }
 
     def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
         _refuse_others(scene, like)
@@ -122,6 +130,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
         self._sensors = {
             sensor.name: sensor_types()[sensor.type].sensor(sensor, self) for sensor in scene.sensors
         }
+        self._is_made = True
 
     def _start(self) -> None:
         self._machine.restart(self._q0)
