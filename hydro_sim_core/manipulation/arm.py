@@ -273,7 +273,9 @@ class Arm:
         if self._at is not None and np.array_equal(q, self._at):
             return  # a controller asks for pose, Jacobian and efforts of one place
         self._at = np.array(q)
-        self._world.set_joint_positions(dict(zip(self.names, q.tolist(), strict=True)))
+        # Ways to a pose may lead beyond limits, and nothing steps this world.
+        positions = dict(zip(self.names, q.tolist(), strict=True))
+        self._world.set_state(self._world.coordinates(positions, {}), self._world.v)
 
 
 def size_of(error: Array) -> float:

@@ -228,7 +228,7 @@ def test_a_pose_beyond_a_limit_is_out_of_reach(gen3: hs.World) -> None:
     _, upper = gen3.joint_limits()
     row = gen3.joint_names.index("joint_2")
     there = gen3.copy()
-    there.set_joint_positions({"joint_2": upper[row] + 0.2})
+    there.set_state(there.coordinates({"joint_2": upper[row] + 0.2}, {}), there.v)
     with pytest.raises(hs.InputError, match=r"11\.5 degrees off"):
         inverse_kinematics(
             gen3, "end_effector_link", there.frame_pose("end_effector_link"), joints=["joint_2"]

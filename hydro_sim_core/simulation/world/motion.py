@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 #: Difference from one of the length of a quaternion that a step has normalised.
 _ROUND_OFF = 1e-15
+#: How far beyond its limits a joint may be put, rad or m: a stop yields by as much to a load, and encoders tell it.
+BEYOND_LIMITS = 1e-5
 
 
 class WorldMotion(WorldParts):
@@ -59,17 +61,28 @@ class WorldMotion(WorldParts):
         """Set the positions of some joints; velocities, all other joints and the time stay as they are.
 
         Args:
-            positions: Positions by the names of joints in ``joint_names``, rad or m; joint limits are not checked. A
-                mimic joint follows the joint that it mimics.
+            positions: Positions by the names of joints in ``joint_names``, rad or m. A mimic joint follows the one
+                that it mimics.
 
         Raises:
-            InputError: There is no such joint, it has no position of its own, or a position is not finite. Nothing is
-                then changed.
+            InputError: There is no such joint, it has no position of its own, or a position is not finite or outside
+                the joint's limits. Nothing is then changed.
         """
         q = self.q
         for index, value in self._own_coordinates("set_joint_positions", positions).items():
+            self._refuse_beyond_limits(index, value)
             q[self._joint_q[index]] = value
         self.set_state(q, self._state.v)
+
+    def _refuse_beyond_limits(self, index: int, value: float) -> None:
+        """Refuse a position from which the joint's stop would push it back."""
+        tree, i = self._built.model.tree, self._joint_v[index]
+        lower, upper = float(tree.q_lower[i]), float(tree.q_upper[i])
+        if not lower - BEYOND_LIMITS <= value <= upper + BEYOND_LIMITS:
+            problem = f"{value:g} is outside the joint's limits {lower:g} … {upper:g}"
+            raise InputError(
+                "set_joint_positions", f"joint '{self.joint_names[index]}'", problem, "give one inside"
+            )
 
     def set_joint_velocities(self, velocities: Mapping[str, float]) -> None:
         """Set the velocities of some joints, rad/s or m/s; otherwise as ``set_joint_positions``."""
