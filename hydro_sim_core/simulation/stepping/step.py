@@ -241,17 +241,14 @@ def _ask(scratch, pieces):
 def advance(
     machine: MachineData, solve: SolverEntry, dt: float, steps: int, same_contacts: bool, accept: bool
 ) -> int:
-    """Advance the state by ``steps`` time steps.
-
-    A step that cannot be completed leaves the state at its beginning.
+    """Advance the state by ``steps`` time steps; one that cannot be completed leaves it at its beginning.
 
     Args:
         machine: Data of the step; the state is updated in place.
         solve: Solver of the step's problem, see ``solver_entry``.
         dt: Time step, s.
         steps: Number of steps.
-        same_contacts: Whether contacts were last found at the state's coordinates, so that the first step can reuse
-            them.
+        same_contacts: Whether contacts were last found at the state's coordinates, for the first step to reuse.
         accept: Whether to take a step although its momentum residual stays above the tolerance.
 
     Returns:
