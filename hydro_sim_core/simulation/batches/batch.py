@@ -42,7 +42,8 @@ class BatchWorld(FixedAttributes):
         drives: Targets and gains of the drives, each (n, nv), in the order of ``world.velocity_names``; free to write.
         parameters: Constants that may differ, by name, each (n, ...): ``mass``, ``centre_of_mass`` and ``inertia`` of
             the bodies, ``joint_damping`` and ``joint_friction`` of the velocities, ``friction`` and ``dissipation`` of
-            the pairs. What was derived from them when the scene was loaded, such as gains, stays.
+            the pairs; ``parameters.columns`` tells which is which. What was derived from them when the scene was
+            loaded, such as gains, stays.
 
     Args:
         scene: Scene of every world, or a world of it: all start as the scene says. Or a list of scenes that differ in
@@ -121,7 +122,7 @@ class BatchWorld(FixedAttributes):
     @property
     def parameters(self) -> Parameters:
         """Constants that may differ from world to world, each (n, ...)."""
-        return Parameters(VARIED, self._worlds.parameter)
+        return Parameters(VARIED, self._worlds.parameter, self.world.built)
 
     @property
     def failures(self) -> dict[int, str]:

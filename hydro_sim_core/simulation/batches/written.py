@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from hydro_sim_core.errors import InputError, excerpt
+from hydro_sim_core.simulation.assembly.builder import BuiltModel
+from hydro_sim_core.simulation.batches.columns import Column, columns_of, columns_with
 
 _SOURCE = "BatchWorld"
 #: Parameters of which a negative one is none.
@@ -13,18 +15,21 @@ _NOT_NEGATIVE = ("mass", "joint_damping", "joint_friction", "friction", "dissipa
 
 
 class Parameters(Mapping[str, Any]):
-    """Constants that may differ from world to world, each (n, ...), by name.
+    """Constants that may differ from world to world, each (n, columns, ...), by name.
 
-    They are the arrays that the steps use: write to their rows, or assign a value to all of one.
+    They are the arrays that the steps use: write to their rows, or assign a value to all of one. ``columns`` tells
+    which body, velocity or pair each column is of, ``index`` finds them.
 
     Args:
         names: What there is.
         rows_of: Returns the rows of one.
+        built: Model of the first scene.
     """
 
-    def __init__(self, names: Mapping[str, Any], rows_of: Callable[[str], Any]) -> None:
+    def __init__(self, names: Mapping[str, Any], rows_of: Callable[[str], Any], built: BuiltModel) -> None:
         self._names = tuple(names)
         self._rows_of = rows_of
+        self._built = built
 
     def __len__(self) -> int:
         return len(self._names)
@@ -36,11 +41,7 @@ class Parameters(Mapping[str, Any]):
         return name in self._names
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
-            raise InputError(
-                _SOURCE, f"parameter {excerpt(name)}", "is none", f"give one of {', '.join(self._names)}"
-            )
-        return self._rows_of(name)
+        return self._rows_of(self._known(name))
 
     def __setitem__(self, name: str, values: Any) -> None:
         rows = self[name]
@@ -51,6 +52,48 @@ class Parameters(Mapping[str, Any]):
             raise InputError(
                 _SOURCE, f"parameter '{name}'", problem, f"give numbers of shape {rows.shape}"
             ) from None
+
+    def columns(self, name: str) -> tuple[Column, ...]:
+        """What each column of a parameter is of, such as ``("left_finger", "cylinder")`` of ``friction``.
+
+        Args:
+            name: The parameter.
+
+        Returns:
+            Of ``mass``, ``centre_of_mass`` and ``inertia`` (nb) links, each that which its joint moves: links that are
+            fixed to it have a part in its numbers, which are in the frame of its body. Of ``joint_damping``
+            and ``joint_friction`` the (nv) ``velocity_names`` of a world; joints that mimic one have a part in its. Of
+            ``friction`` and ``dissipation`` (P) pairs of links, as ``name_a`` and ``name_b`` of a contact patch; links
+            with several shapes stand there as often as these may touch.
+
+        Raises:
+            InputError: There is no such parameter.
+        """
+        return columns_of(self._known(name), self._built)
+
+    def index(self, name: str, *of: str) -> list[int]:
+        """Numbers of the columns of a parameter that are of a link, joint or velocity, or of two links.
+
+        ``parameters["friction"][:, parameters.index("friction", "cylinder", "left_finger")] = 0.3`` is for that pair
+        in all worlds; with one link it is for all that may touch it.
+
+        Args:
+            name: The parameter.
+            *of: Names as ``columns`` tells them, of a pair one or both in any order, of a joint with several velocities
+                also its own; without any, all columns are meant.
+
+        Raises:
+            InputError: There is no such parameter, or no such column.
+        """
+        return columns_with(self._known(name), self._built, of)
+
+    def _known(self, name: str) -> str:
+        """The name, if there is such a parameter."""
+        if name not in self._names:
+            raise InputError(
+                _SOURCE, f"parameter {excerpt(name)}", "is none", f"give one of {', '.join(self._names)}"
+            )
+        return name
 
 
 def written_rows(rows: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
