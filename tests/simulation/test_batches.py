@@ -177,7 +177,7 @@ def test_scripts_command_all_worlds_and_refuse_other_times():
         (lambda: hs.BatchWorld(SCENE, 2, "gpu"), "give one of cpu, cuda, auto"),
         (lambda: hs.BatchWorld("drop_box", 2), "is no scene"),
         (lambda: hs.BatchWorld(SCENE, 2, "cpu").reset([2]), "give numbers below 2"),
-        (lambda: hs.BatchWorld(SCENE, 2, "cpu").copy_of(-1), "give numbers below 2"),
+        (lambda: hs.BatchWorld(SCENE, 2, "cpu").copy_of(-1), "give a number below 2"),
         (lambda: hs.BatchWorld(SCENE, 2, "cpu").set_state(np.zeros((2, 7)), np.zeros((1, 6))), "give (2, 6)"),
         (lambda: hs.BatchWorld(SCENE, 2, "cpu").set_state(np.full((2, 7), np.nan), np.zeros((2, 6))), "NaN"),
         (lambda: hs.BatchWorld(SCENE, 2, "cpu").step(-1), "step: n"),
@@ -408,6 +408,81 @@ def test_no_worlds_may_be_reset(batch):
     batch.reset([])
     batch.reset(np.flatnonzero(host(batch.q)[:, 0] > 1e6))
     assert batch.step_counts.tolist() == N * [3]
+
+
+def test_worlds_are_chosen_by_a_mask(batch):
+    """What tells which worlds are done is a mask; it was told to be no numbers below n."""
+    numpy = batch.numpy
+    batch.step(3)
+    done = numpy.arange(N) % 2 == 0
+    batch.reset(done)
+    assert batch.step_counts.tolist() == [0, 3, 0, 3, 0]
+    batch.reset([False, True, False, False, False])
+    assert batch.step_counts.tolist() == [0, 0, 0, 3, 0]
+    batch.reset(numpy.zeros(N, dtype=bool))
+    assert batch.step_counts.tolist() == [0, 0, 0, 3, 0]
+    q, v = host(batch.q)[:2] + 0.5 * np.eye(7)[4], host(batch.v)[:2]
+    batch.set_state(q, v, worlds=~done)
+    assert np.array_equal(host(batch.q)[[1, 3]], q)
+    wrench = np.tile([0.0, 0.0, 0.0, 50.0, 0.0, 0.0], (2, 1))
+    batch.set_state(host(batch.q) + np.eye(7)[6], np.zeros(batch.v.shape))
+    batch.apply_wrench("brick", wrench, worlds=~done)
+    batch.step(2)
+    assert np.flatnonzero(np.abs(host(batch.v)[:, 3]) > 0.1).tolist() == [1, 3]
+
+
+def test_masks_and_numbers_come_from_a_gpu():
+    """NumPy refuses arrays of CuPy: they are copied by their own library."""
+
+    class OnGpu:
+        def __init__(self, values):
+            self.values = np.asarray(values)
+
+        def __array__(self, *_, **__):
+            raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+        def get(self):
+            return self.values
+
+    batch = made_side_by_side(SCENE, N)
+    batch.step(2)
+    asarray = {
+        "asarray": staticmethod(lambda given: given if isinstance(given, OnGpu) else np.asarray(given))
+    }
+    batch._worlds.numpy = type("CuPy", (), {**vars(np), **asarray})
+    batch.reset(OnGpu([True, False, False, False, True]))
+    assert batch.step_counts.tolist() == [0, 2, 2, 2, 0]
+    batch.reset(OnGpu([2]))
+    assert batch.step_counts.tolist() == [0, 2, 0, 2, 0]
+    assert batch.copy_of(OnGpu(3)).step_count == 2
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (
+            lambda b: b.reset(np.ones(3, dtype=bool)),
+            "worlds: are a mask of shape (3,) for 5 worlds; give one of",
+        ),
+        (lambda b: b.reset(np.zeros(0, dtype=bool)), "are a mask of shape (0,)"),
+        (lambda b: b.reset(np.ones((N, 1), dtype=bool)), "are a mask of shape (5, 1)"),
+        (lambda b: b.set_state(b.q, b.v, [True]), "are a mask of shape (1,)"),
+        (lambda b: b.reset([0.5]), "give numbers below 5, or a mask of shape (5,)"),
+        (lambda b: b.reset([[0], [1, 2]]), "are none of these; give numbers below 5"),
+        (lambda b: b.set_state(b.q, b.v, np.arange(N) < 2), "give (2, 7)"),
+        (lambda b: b.apply_wrench("brick", np.zeros((N, 6)), [1]), "give (1, 6)"),
+        (
+            lambda b: b.save(np.ones(N, dtype=bool)),
+            "give a number below 5, such as those that numpy.flatnonzero",
+        ),
+        (lambda b: b.copy_of(True), "world True: is none of these; give a number below 5"),
+        (lambda b: b.load([1, 2], None), "world [1, 2]: is none of these; give a number below 5"),
+    ],
+)
+def test_other_choices_of_worlds_are_told(ask, told):
+    with pytest.raises(InputError) as caught:
+        ask(hs.BatchWorld(SCENE, N, "cpu"))
+    assert told in str(caught.value)
 
 
 def test_nobody_steps_on_after_ctrl_c():

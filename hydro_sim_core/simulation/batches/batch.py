@@ -12,7 +12,12 @@ from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.simulation.batches.cpu import CpuWorlds
 from hydro_sim_core.simulation.batches.programs import present_cupy
-from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds, on_gpu, refuse_other_steps
+from hydro_sim_core.simulation.batches.side_by_side import (
+    SideBySideWorlds,
+    on_gpu,
+    on_host,
+    refuse_other_steps,
+)
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.variants import check_alike
 from hydro_sim_core.simulation.batches.written import Parameters
@@ -137,8 +142,13 @@ class BatchWorld(FixedAttributes):
         """
         self._worlds.step(whole_number("step", "n", n, least=0))
 
-    def set_state(self, q: Any, v: Any, worlds: Sequence[int] | None = None) -> None:
+    def set_state(self, q: Any, v: Any, worlds: Any = None) -> None:
         """Set coordinates (m, nq) and velocities (m, nv) of ``m`` worlds, by default all, as ``World.set_state`` does.
+
+        Args:
+            q: (m, nq) coordinates.
+            v: (m, nv) velocities.
+            worlds: (m,) numbers of worlds, or a mask (n,) of which ``m`` are true.
 
         Raises:
             InputError: A shape is wrong, a number is not finite, or there is no such world.
@@ -158,34 +168,39 @@ class BatchWorld(FixedAttributes):
                 raise InputError("set_state", name, "holds NaN or infinity", "give finite numbers")
         self._worlds.set_state(chosen, numpy.asarray(q, dtype=float), numpy.asarray(v, dtype=float))
 
-    def apply_wrench(self, link: str, wrench: Any) -> None:
-        """Let a wrench act on a link of every world from now on.
+    def apply_wrench(self, link: str, wrench: Any, worlds: Any = None) -> None:
+        """Let a wrench act on a link of ``m`` worlds, by default of all, from now on.
 
         Args:
             link: Name of the link.
-            wrench: (n, 6) torque and force at its origin, world axes, N m and N.
+            wrench: (m, 6) torque and force at its origin, world axes, N m and N.
+            worlds: (m,) numbers of worlds, or a mask (n,) of which ``m`` are true.
 
         Raises:
-            InputError: There is no such link, the shape is wrong, or a number is not finite.
+            InputError: There is no such link or world, the shape is wrong, or a number is not finite.
         """
+        chosen = self._chosen(worlds)
         self.world.applied_wrench(link)  # refuses other names
         numpy = self._worlds.numpy
         given = numpy.asarray(wrench, dtype=float)
-        if given.shape != (self.n, 6) or not bool(numpy.isfinite(given).all()):
+        if given.shape != (len(chosen), 6) or not bool(numpy.isfinite(given).all()):
             raise InputError(
-                "apply_wrench", link, f"has shape {given.shape} or is not finite", f"give ({self.n}, 6)"
+                "apply_wrench", link, f"has shape {given.shape} or is not finite", f"give ({len(chosen)}, 6)"
             )
         rows = self._worlds.rows
-        rows["machine.loads.wrench"][:, self.world.frame_names.index(link)] = given
+        rows["machine.loads.wrench"][chosen, self.world.frame_names.index(link)] = given
         rows["machine.loads.num"][:, 0] = (rows["machine.loads.wrench"] != 0.0).any(axis=2).sum(axis=1)
 
-    def reset(self, worlds: Sequence[int] | None = None) -> None:
+    def reset(self, worlds: Any = None) -> None:
         """Go back to the start of the scene, with its commands: all worlds, or those given.
 
         Parameters stay as they are.
 
+        Args:
+            worlds: (m,) numbers of worlds, or a mask (n,) that is true for them, such as ``batch.q[:, 6] < 0.0``.
+
         Raises:
-            InputError: There is no such world.
+            InputError: There is no such world, or the mask is not of all worlds.
         """
         self._worlds.reset(self._chosen(worlds))
 
@@ -203,7 +218,7 @@ class BatchWorld(FixedAttributes):
         Raises:
             InputError: There is no such world, or the state is of another scene.
         """
-        (chosen,) = self._chosen([world])
+        chosen = self._one(world)
         probe = self._worlds.copy_of(chosen)
         probe.restore_state(saved)
         self._worlds.take(chosen, probe)
@@ -216,21 +231,43 @@ class BatchWorld(FixedAttributes):
         Raises:
             InputError: There is no such world.
         """
-        (chosen,) = self._chosen([world])
-        return self._worlds.copy_of(chosen)
+        return self._worlds.copy_of(self._one(world))
 
-    def _chosen(self, worlds: Sequence[int] | None) -> list[int]:
-        """Numbers of the chosen worlds."""
+    def _chosen(self, worlds: Any) -> list[int]:
+        """Numbers of the worlds that are chosen by numbers or by a mask; None are all."""
         if worlds is None:
             return list(range(self.n))
-        chosen = np.atleast_1d(np.asarray(worlds))
+        chosen = np.atleast_1d(self._array(worlds))
+        if chosen.dtype.kind == "b":
+            if chosen.shape != (self.n,):
+                problem = f"are a mask of shape {chosen.shape} for {self.n} worlds"
+                raise InputError(_SOURCE, "worlds", problem, f"give one of shape ({self.n},), or numbers")
+            chosen = np.flatnonzero(chosen)
         if not chosen.size:
             return []
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or np.any((chosen < 0) | (chosen >= self.n)):
-            raise InputError(
-                _SOURCE, f"worlds {excerpt(worlds)}", "are none of these", f"give numbers below {self.n}"
-            )
+            mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
+            raise InputError(_SOURCE, f"worlds {excerpt(worlds)}", "are none of these", mend)
         return [int(one) for one in chosen]
+
+    def _one(self, world: Any) -> int:
+        """Number of one world."""
+        chosen = self._array(world)
+        if chosen.dtype.kind not in "iu" or chosen.ndim or not 0 <= chosen < self.n:
+            mend = f"give a number below {self.n}"
+            if chosen.dtype.kind == "b":
+                mend += ", such as those that numpy.flatnonzero makes of a mask"
+            raise InputError(_SOURCE, f"world {excerpt(world)}", "is none of these", mend)
+        return int(chosen)
+
+    def _array(self, numbers: Any) -> NDArray[Any]:
+        """Numbers or a mask of worlds, from whatever library, as an array of NumPy."""
+        try:
+            array: NDArray[Any] = on_host(self._worlds.numpy.asarray(numbers))
+        except (TypeError, ValueError):
+            mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
+            raise InputError(_SOURCE, f"worlds {excerpt(numbers)}", "are none of these", mend) from None
+        return array
 
 
 def _worlds_of(scene: LoadedScene | World | Sequence[LoadedScene | World]) -> list[World]:

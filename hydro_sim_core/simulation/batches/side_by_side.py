@@ -217,7 +217,7 @@ class SideBySideWorlds:
 
     def _catch_up(self) -> bool:
         """Help worlds over a step that they could not take; whether there were any."""
-        status = _on_host(self.rows["order.status"])[:, 0]
+        status = on_host(self.rows["order.status"])[:, 0]
         stopped = [int(i) for i in np.flatnonzero(status != DONE) if int(i) not in self.failures]
         if np.count_nonzero(status[stopped] == NO_ROOM) > self._n // FEW:
             # A larger memory takes another program, which is compiled.
@@ -231,7 +231,7 @@ class SideBySideWorlds:
     def _make_room(self) -> None:
         """Make room for more contact faces; what was found in the last step is lost."""
         kept = self.rows
-        needed = int(_on_host(self._of_lanes("machine.scratch.faces_needed")).max())
+        needed = int(on_host(self._of_lanes("machine.scratch.faces_needed")).max())
         self._faces = max(int(GROWTH * needed), self._faces)
         self._memory.release_lanes()
         self._memory = self._placed()
@@ -306,12 +306,12 @@ class SideBySideWorlds:
         scene = self._scene_of[i]
         world = (self._scenes[scene] if scene else self._world).copy()
         structs = {
-            group: struct(*(_on_host(self.rows[f"{path}.{name}"][i]) for name in struct._fields))  # type: ignore[attr-defined]
+            group: struct(*(on_host(self.rows[f"{path}.{name}"][i]) for name in struct._fields))  # type: ignore[attr-defined]
             for group, (path, struct) in _PATHS.items()
         }
-        constants = {VARIED[name]: _on_host(self.parameter(name)[i]) for name in VARIED}
+        constants = {VARIED[name]: on_host(self.parameter(name)[i]) for name in VARIED}
         world.use_arrays(**structs, constants=constants)
-        lane = np.ascontiguousarray(_on_host(self._memory.lane_of(i)))
+        lane = np.ascontiguousarray(on_host(self._memory.lane_of(i)))
         world.machine.use_scratch(self._scratch_of(lane))
         return world
 
@@ -356,5 +356,6 @@ def _parameter_path(name: str) -> str:
     return f"machine.model.{'' if owner.__name__ == 'Model' else 'tree.'}{field}"
 
 
-def _on_host(array: Any) -> Any:
+def on_host(array: Any) -> Any:
+    """A copy of an array in the memory of the processor."""
     return array.get() if hasattr(array, "get") else np.array(array)
