@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hydro_sim_core.description.model_overrides import with_joint_value, with_link_value
-from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.names import did_you_mean, mend_of_absent
 from hydro_sim_core.description.places import CallSite
-from hydro_sim_core.description.scene import SceneSpec
+from hydro_sim_core.description.scene import ContactDefaults, EnvironmentSpec, ModelSpec, SceneSpec
 from hydro_sim_core.description.spec import RobotSpec
 from hydro_sim_core.description.values import CONTACT_KEYS, plain
 from hydro_sim_core.description.yaml_source import checked
@@ -28,6 +28,11 @@ _NAMES: dict[str, Callable[[Any], Sequence[str]]] = {
     "sensors": lambda item: [item["name"]],
     "actuators": lambda item: item["joints"],
     "commands": lambda item: [item.get("gripper") or item.get("joint") or item.get("model") or ""],
+}
+#: What paths may go on with below an item of each list of things that touch, beside contact properties.
+_TOUCHING: dict[str, tuple[str, ...]] = {
+    "models": (*ModelSpec.model_fields, "links", "joints"),
+    "environment": tuple(EnvironmentSpec.model_fields),
 }
 
 
@@ -128,11 +133,15 @@ def _set(data: dict[str, Any], path: str, value: Any) -> list[tuple[int | str, .
                 node[index] = value
                 return [tuple(place)]
             node = node[index]
-            if within in ("models", "environment") and len(parts) == 1 and parts[0] in CONTACT_KEYS:
-                return _set_all(node, place, "proximity", parts[0], value)
+            if within in _TOUCHING:
+                _check_key(parts, _TOUCHING[within], path)
+                if len(parts) == 1 and parts[0] in CONTACT_KEYS:
+                    return _set_all(node, place, "proximity", parts[0], value)
             continue
-        if parts[0] == "defaults" and parts[1] in CONTACT_KEYS and len(parts) == 2:
-            return _set_all(node, place, "defaults", parts[1], value)
+        if within == "contact" and parts[0] == "defaults" and len(parts) == 2:
+            _check_key(parts[1:], ContactDefaults.model_fields, path)
+            if parts[1] in CONTACT_KEYS:
+                return _set_all(node, place, "defaults", parts[1], value)
         within = parts.pop(0)
         place.append(within)
         if not isinstance(node.get(within), dict | list):
@@ -144,6 +153,18 @@ def _set(data: dict[str, Any], path: str, value: Any) -> list[tuple[int | str, .
         return [(*place, index)]
     node[parts[0]] = value
     return [(*place, parts[0])]
+
+
+def _check_key(parts: Sequence[str], own: Iterable[str], path: str) -> None:
+    """See that the first of some parts is a key, or alone a contact property by its short name.
+
+    Raises:
+        InputError: It is neither; what it may be instead is told with the short names, which files do not know.
+    """
+    known = {*own, *(CONTACT_KEYS if len(parts) == 1 else ())}
+    if parts[0] not in known:
+        mend = mend_of_absent(parts[0]) or did_you_mean(parts[0], known)
+        raise InputError("override", path, f"unknown key '{parts[0]}'", mend)
 
 
 def _set_all(

@@ -207,6 +207,31 @@ def test_what_leads_nowhere_is_told(scene: LoadedScene, path: str, value: object
 
 
 @pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("models.spatula.frition", "unknown key 'frition'; did you mean 'friction'?"),
+        ("models.spatula.modlus", "did you mean 'modulus'?"),
+        ("models.arm.jonts.joint_1.damping", "unknown key 'jonts'; did you mean 'joints'?"),
+        ("models.spatula.xyzzy", "'dissipation', 'drives', 'friction'"),
+        ("models.spatula.restitution", "there is no restitution"),
+        ("contact.defaults.frition", "did you mean 'friction'?"),
+        ("contact.defaults.xyzzy", "'friction', "),
+        ("defaults.xyzzy", "unknown key 'defaults'"),
+        ("environment.table.frition", "did you mean 'friction'?"),
+    ],
+)
+def test_short_names_are_among_what_is_suggested(scene: LoadedScene, path: str, told: str) -> None:
+    """'frition' was taken for 'positions', and the list of keys had no friction."""
+    if path.startswith("environment"):
+        builder = hs.SceneBuilder("table")
+        builder.add_static("table", "box", size=(1, 1, 1))
+        scene = builder.build()
+    with pytest.raises(InputError) as caught:
+        scene.with_({path: 0.4})
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
     "path", ["models.spatula.frictoin", "models.spatul.friction", "models.arm.joints.joint_1.dampin"]
 )
 def test_an_error_is_of_the_override_whoever_asked_for_it(scene: LoadedScene, path: str) -> None:
