@@ -321,7 +321,8 @@ class SceneBuilder:
         Args:
             name: Unique in the scene.
             joints: Prismatic joints, or the one that drives a linkage, with the sign of their closing direction.
-            **values: ``max_force``, ``kp``, ``kd``, ``closed`` and ``kind``, as in a scene file.
+            **values: ``max_force``, ``kp`` and ``kd``, of which a linkage may leave out both gains, ``closed`` and
+                ``kind``, as in a scene file.
 
         Raises:
             InputError: A value does not fit. Joints are looked for by ``build``.

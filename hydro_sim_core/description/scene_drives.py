@@ -70,11 +70,14 @@ class GripperSpec(Section):
     )
     kp: Positive | None = Field(
         None,
-        description="Position gain a finger, or of a linkage's joint; a linkage's follows from inertia without it.",
+        description="Position gain of each finger: fingers need it. Of a linkage's joint it follows from inertia where "
+        "neither it nor kd is given.",
         json_schema_extra=unit("N/m, or N m/rad"),
     )
     kd: NonNegative | None = Field(
-        None, description="Velocity gain likewise.", json_schema_extra=unit("N s/m, or N m s/rad")
+        None,
+        description="Velocity gain likewise: fingers need it, and a linkage has both gains or neither.",
+        json_schema_extra=unit("N s/m, or N m s/rad"),
     )
 
     @model_validator(mode="after")
