@@ -139,7 +139,7 @@ def _words(error: BaseException) -> str:
 
 
 def _surfaces() -> tuple[Reader, int]:
-    """Reader of surfaces: arrays of vertices and triangles, a pair a part, and the parts' colours (r, g, b, a)."""
+    """Reader of surfaces: arrays of vertices and triangles, a pair a part, with colours (r, g, b, a) and all points."""
     # Pictures are not looked at, so they are not unpacked; and which letters a text is in is not guessed.
     for unwanted in ("PIL", "charset_normalizer", "chardet"):
         sys.modules[unwanted] = None  # type: ignore[assignment]
@@ -173,7 +173,9 @@ def _surfaces() -> tuple[Reader, int]:
             resolver=_Companions(companions),  # type: ignore[arg-type]  # newer versions take a mapping too
             skip_materials=not header["coloured"],
         )
+        points = 0
         for part in scene.geometry.values():
+            points += len(getattr(part, "vertices", ()))
             _forget_looks(part, header["coloured"])
         if suffix == ".dae":
             scene = scene.convert_units("meters")
@@ -184,7 +186,7 @@ def _surfaces() -> tuple[Reader, int]:
         else:
             found, colours = [trimesh.util.concatenate(found)] if found else [], [None]  # type: ignore[list-item]
         arrays = [np.asarray(array) for part in found for array in (part.vertices, part.faces)]
-        return {"colours": colours}, arrays
+        return {"colours": colours, "points": points}, arrays
 
     return read, 0
 

@@ -40,6 +40,9 @@ _MATERIALS_BYTES, _MATERIALS_FILES = 2**20, 8
 _refused: dict[bytes, str] = {}
 _MOST_REFUSED = 100
 
+#: Most bytes at the beginning of a file that tell what it is instead of a mesh.
+_HEAD = 1024
+
 _EXPORT = "export the mesh again"
 _COARSER = "decimate the mesh"
 
@@ -48,7 +51,7 @@ Ints = NDArray[np.int64]
 
 
 class EmptyMesh(InputError):
-    """A mesh file that holds nothing which takes up room.
+    """A mesh file that holds points, and nothing which takes up room.
 
     Attributes:
         collision: Name of the collision shape that it was read for, if any.
@@ -182,9 +185,19 @@ def _content(path: Path, suffixes: tuple[str, ...]) -> tuple[Path, bytes]:
         raise MissingFile(path, "", "does not exist", "correct the path") from None
     if not content:
         raise InputError(path, "", "is empty", _EXPORT)
+    _refuse_stand_in(path, content[:_HEAD])
     if path.suffix.lower() in (".dae", ".vtu"):
         _refuse_traps(path, content)
     return path, content
+
+
+def _refuse_stand_in(path: Path, head: bytes) -> None:
+    """Refuse what servers and programs put in place of a mesh file, which some readers take for an empty one."""
+    if head.startswith(b"version https://git-lfs.github.com/spec/"):
+        problem = "is a pointer of Git LFS, and the mesh itself was not downloaded"
+        raise InputError(path, "", problem, "run git lfs pull in its repository")
+    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype\s+)?html\b", head, re.IGNORECASE) is not None:
+        raise InputError(path, "", "is a web page", "download the mesh file that the page shows")
 
 
 def _refuse_traps(path: Path, content: bytes) -> None:
@@ -203,7 +216,8 @@ def _binary_stl(path: Path, content: bytes) -> tuple[Floats, Ints] | None:
         if content.lstrip()[:5].lower() == b"solid":
             return None
         held = max(0, len(content) - header) // triangle.itemsize
-        if told < 0 or content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        is_text = b"\0" not in content or content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        if told < 0 or is_text:
             return None
         raise InputError(path, "", f"has {held} triangles, and {told} by its header", _EXPORT)
     blocks = np.frombuffer(content, triangle, offset=header)
@@ -234,7 +248,7 @@ def _parts(
     }
     answer, arrays = _parsed(path, "surfaces", request, [*companions.values(), content], allowance)
     if not arrays:
-        raise EmptyMesh(path, "", "has no triangles", "export a triangulated surface")
+        raise _without(path, "triangles", answer["points"])
     parts = []
     for vertices, triangles, colour in zip(arrays[::2], arrays[1::2], answer["colours"], strict=True):
         checked = _checked(path, "triangles", "triangles", vertices, triangles, 3)
@@ -271,7 +285,7 @@ def _checked(
     if elements.ndim != 2 or elements.shape[1] != corners:
         raise InputError(path, element, f"have shape {elements.shape}", _EXPORT)
     if not len(elements):
-        raise EmptyMesh(path, "", f"has no {kind}", "export a triangulated surface")
+        raise _without(path, kind, len(vertices))
     if len(elements) > MAX_ELEMENTS or len(vertices) > 3 * MAX_ELEMENTS:
         problem = f"has {len(elements)} {kind} and {len(vertices)} vertices, the limit is {MAX_ELEMENTS}"
         raise InputError(path, "", problem, _COARSER)
@@ -285,6 +299,14 @@ def _checked(
         problem = f"reach {largest:.3g}, the limit is {_LARGEST_COORDINATE:g}"
         raise InputError(path, "vertices", problem, "correct the unit of the file")
     return vertices, elements
+
+
+def _without(path: Path, kind: str, points: int) -> InputError:
+    """The error of a file without elements: one that has no points either is no mesh at all."""
+    if points:
+        return EmptyMesh(path, "", f"has no {kind}", "export a triangulated surface")
+    mend = f"{_EXPORT}, or name the right file"
+    return InputError(path, "", f"is no mesh: it has no vertices and no {kind}", mend)
 
 
 def _merged(vertices: Floats, triangles: Ints) -> tuple[Floats, Ints]:
