@@ -212,11 +212,14 @@ def _binary_stl(path: Path, content: bytes) -> tuple[Floats, Ints] | None:
     """Vertices, three a triangle, and triangles; None for a file of text."""
     header, triangle = 84, np.dtype([("numbers", "<f4", (4, 3)), ("colour", "<u2")])
     told = int.from_bytes(content[80:header], "little") if len(content) >= header else -1
+    is_text = b"\0" not in content or content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if not is_text and 80 <= len(content) <= header and not any(content[80:]):
+        # As SolidWorks exports a link without a body; Kinova's end_effector_link.STL is such a file.
+        raise EmptyMesh(path, "", "has no triangles", "export a triangulated surface")
     if len(content) != header + told * triangle.itemsize:
         if content.lstrip()[:5].lower() == b"solid":
             return None
         held = max(0, len(content) - header) // triangle.itemsize
-        is_text = b"\0" not in content or content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         if told < 0 or is_text:
             return None
         raise InputError(path, "", f"has {held} triangles, and {told} by its header", _EXPORT)

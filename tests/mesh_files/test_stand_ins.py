@@ -22,12 +22,15 @@ WITHOUT_ANYTHING = {
     "long text.stl": LONG,
     "text.obj": LONG,
     "no facet.stl": "solid a\nendsolid a\n",
-    "header.stl": 84 * "\0",
+    "few zeros.stl": 79 * "\0",
     "normals.obj": "vn 0 0 1\n",
     "no vertex.ply": "ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\n"
     "property float z\nend_header\n",
 }
-POINTS_ALONE = {
+#: Meshes that hold no triangle; Kinova's end_effector_link.STL is the first.
+WITHOUT_TRIANGLES = {
+    "start of a header.stl": 80 * "\0",
+    "header.stl": "exported by a program".ljust(80) + 4 * "\0",
     "points.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\n",
     "lines.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2\nl 2 3\n",
     "points.ply": "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n"
@@ -65,9 +68,10 @@ def test_a_file_without_a_vertex_is_no_mesh(tmp_path, name):
         assert not isinstance(caught.value, EmptyMesh)
 
 
-@pytest.mark.parametrize("name", POINTS_ALONE)
-def test_a_file_of_points_alone_is_an_empty_mesh(tmp_path, name):
-    (tmp_path / name).write_text(POINTS_ALONE[name])
+@pytest.mark.parametrize("name", WITHOUT_TRIANGLES)
+def test_a_mesh_without_triangles_is_an_empty_one(tmp_path, name):
+    """Which is left out of a robot."""
+    (tmp_path / name).write_text(WITHOUT_TRIANGLES[name])
     with pytest.raises(EmptyMesh, match="has no triangles; export a triangulated surface"):
         read_surface(tmp_path / name)
 
