@@ -152,6 +152,15 @@ def _surfaces() -> tuple[Reader, int]:
     import collada  # noqa: F401
     import trimesh
 
+    def load(content: bytes, header: Mapping[str, Any], companions: Mapping[str, bytes]) -> Any:
+        return trimesh.load_scene(
+            io.BytesIO(content),
+            file_type=header["suffix"][1:],
+            process=False,
+            resolver=_Companions(companions),  # type: ignore[arg-type]  # newer versions take a mapping too
+            skip_materials=not header["coloured"],
+        )
+
     def read(header: Mapping[str, Any], content: bytes) -> Answer:
         suffix = header["suffix"]
         # A name in a file refers to what was sent along with it; there is nothing else.
@@ -166,13 +175,11 @@ def _surfaces() -> tuple[Reader, int]:
             content = _utf8(content)
         if suffix == ".obj" and not header["coloured"]:
             content = _without_materials(content)
-        scene = trimesh.load_scene(
-            io.BytesIO(content),
-            file_type=suffix[1:],
-            process=False,
-            resolver=_Companions(companions),  # type: ignore[arg-type]  # newer versions take a mapping too
-            skip_materials=not header["coloured"],
-        )
+        if suffix == ".dae" and not header["coloured"]:
+            content = _without_looks(content)
+        scene = load(content, header, companions)
+        if suffix == ".dae" and header["coloured"] and not scene.geometry:
+            scene = load(_without_looks(content), header, companions)
         points = 0
         for part in scene.geometry.values():
             points += len(getattr(part, "vertices", ()))
@@ -205,6 +212,17 @@ def _without_materials(content: bytes) -> bytes:
     """An OBJ file as one part: the library's time grows with the square of the number of parts."""
     lines = content.replace(b"\r\n", b"\n").replace(b"\\\n", b"")
     return lines.replace(b"usemtl ", b"\n# ")  # it begins a part at this word anywhere, in a comment too
+
+
+def _without_looks(content: bytes) -> bytes:
+    """A DAE file without materials: the library leaves out what has one of a picture that the file does not name."""
+    from lxml import etree
+
+    root = etree.fromstring(content)
+    names = ("library_images", "library_effects", "library_materials", "bind_material")
+    for element in root.xpath("//*[" + " or ".join(f"local-name()='{name}'" for name in names) + "]"):
+        element.getparent().remove(element)
+    return bytes(etree.tostring(root))
 
 
 class _Companions:

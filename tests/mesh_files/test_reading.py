@@ -212,6 +212,20 @@ def test_what_is_no_vtu_file_is_told_in_words(tmp_path):
         read_volume(tmp_path / "a.vtu")
 
 
+@pytest.mark.parametrize("read", [read_surface, read_coloured_parts])
+def test_a_dae_file_with_a_picture_that_it_does_not_name_is_read(tmp_path, read):
+    """The library left out what has such a material, as it did with a shin of Valkyrie."""
+    path = tmp_path / "a.dae"
+    trimesh.creation.box().export(path)
+    surface = "<surface type='2D'><init_from>gone</init_from></surface>"
+    begin = "<profile_COMMON>"
+    text = path.read_text()
+    assert begin in text
+    path.write_text(text.replace(begin, f"{begin}<newparam sid='skin'>{surface}</newparam>"))
+    triangles = read(path)[1] if read is read_surface else read(path)[0].triangles
+    assert len(triangles) == 12
+
+
 def test_positions_of_a_dae_file_that_are_no_numbers(tmp_path):
     """They were read as zero."""
     (tmp_path / "a.dae").write_text(dae("NaN 0 0 0.1 0 0 0 0.1 0 0 0 0.1"))
