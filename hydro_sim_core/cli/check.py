@@ -45,6 +45,7 @@ from hydro_sim_core.simulation.assembly.silent_pairs import (
     inner_forces,
     silent_pairs,
 )
+from hydro_sim_core.simulation.assembly.unit_slips import warn_of_seen_unit_slips
 
 #: Rows of a table that are printed unless ``--all`` is given: a scene may have a million pairs, which take minutes.
 _MOST_ROWS = 100
@@ -80,6 +81,7 @@ def check(
         raise InputError(scene, "--set", problem, "leave one of the two out")
     console = output.make_console(report)
     world = opened(scene, package_dir, xacro_arg, srdf, setting, console, repair=repair, ignore=ignore)
+    warn_of_seen_unit_slips(world.scene, world.built)
     print_world(world, console, None if everything else _MOST_ROWS)
     tell_of_rest(world, scene, console)
     if repaired is not None:

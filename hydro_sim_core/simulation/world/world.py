@@ -37,6 +37,7 @@ from hydro_sim_core.simulation.assembly.placement import place_robots
 from hydro_sim_core.simulation.assembly.point_pairs import refuse_point_pairs
 from hydro_sim_core.simulation.assembly.soft_pairs import soft_pairs
 from hydro_sim_core.simulation.assembly.step_margin import StepMargin
+from hydro_sim_core.simulation.assembly.unit_slips import warn_of_unit_slips
 from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, stepper_of
 from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
@@ -88,6 +89,8 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
         "v": "call set_state, set_joint_velocities or place",
         "scene": "make a world of the other one, World(scene)",
     }
+    #: Warnings of units that were given.
+    _slips: tuple[str, ...] = ()
 
     def __init__(self, scene: LoadedScene, like: World | None = None) -> None:
         _refuse_others(scene, like)
@@ -99,6 +102,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
         prepare((*evaluate.ENTRIES, *self._stepper_class.entries, *solvers))
         with shared_allowance(scene.source):
             scene, self._built = _built_or_mended(scene, like)
+            self._slips = warn_of_unit_slips(scene, self._built, like._slips if like is not None else ())
         if not choice.integrator.has_points:
             refuse_point_pairs(self._built.laws, choice.integrator.name)
         assembly = self._built.assembly
