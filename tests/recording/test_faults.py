@@ -304,7 +304,7 @@ def test_a_file_that_cannot_be_is_refused_at_once(tmp_path, name, problem):
 
 
 def test_names_that_would_share_a_topic_are_refused_before_there_is_a_file(world, tmp_path):
-    world.touching_pairs = (("a/b", "box"), ("a_b", "box"))
+    object.__setattr__(world, "touching_pairs", (("a/b", "box"), ("a_b", "box")))
     started = Recorder(tmp_path / "run.mcap", view=View(wrench_topics=("all",)), complete=True)
     message = "links 'a/b' and 'a_b': would share the topic ~/wrench/a_b_on_box; rename one"
     with pytest.raises(InputError, match=message):
