@@ -164,15 +164,13 @@ def add_to_matrix(problem, p, of_patch, scratch):
 
 @kernel
 def momentum_residual(problem, law, island, scratch):
-    """Residual of an island at ``scratch.v``.
+    """Residual of an island at ``scratch.v``; norms are scaled by diag(A)^-1/2, so that turns and shifts compare.
 
     Args:
         problem: ``ContactProblem``.
         law: ``FaceLaw``.
         island: Index of the island.
         scratch: ``SolverScratch``; writes ``residual``, ``impulse``, ``patch_impulse`` and ``patch_hessians``.
-
-    Norms are scaled by diag(A)^-1/2 so that rotations and translations compare.
 
     Returns:
         Norm of the residual relative to the momenta that the step exchanges, so that a body in swift motion obeys small

@@ -34,8 +34,8 @@ TOLERANCE, ROUND_OFF = 1e-11, 5e-10
 MOST_STEPS = 24
 #: Convex problems to start from one after another; those in which all sticks; those whose bounds are to repeat.
 MOST_STARTS, MOST_STICKING, MOST_REPEATS = 4, 2, 16
-#: Momentum that friction of bounds which repeat may lack or exceed, as a share of the momenta. With an impulse
-#: that is tiny beside these, the place at which it acts, and so friction, follows no better from velocities.
+#: Momentum that friction of bounds which repeat may lack or exceed, as a share of the momenta. With an impulse that is
+#: tiny beside these, the place at which it acts, and so friction, follows no better from velocities.
 NEARLY = 1e-7
 #: First and least step along the share of friction.
 FIRST_SHARE, LEAST_SHARE = 0.25, 1e-4

@@ -246,8 +246,7 @@ class BatchWorld(FixedAttributes):
         if not chosen.size:
             return []
         if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or np.any((chosen < 0) | (chosen >= self.n)):
-            mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
-            raise InputError(_SOURCE, f"worlds {excerpt(worlds)}", "are none of these", mend)
+            raise self._none_of_these(worlds)
         return [int(one) for one in chosen]
 
     def _one(self, world: Any) -> int:
@@ -265,9 +264,12 @@ class BatchWorld(FixedAttributes):
         try:
             array: NDArray[Any] = on_host(self._worlds.numpy.asarray(numbers))
         except (TypeError, ValueError):
-            mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
-            raise InputError(_SOURCE, f"worlds {excerpt(numbers)}", "are none of these", mend) from None
+            raise self._none_of_these(numbers) from None
         return array
+
+    def _none_of_these(self, worlds: Any) -> InputError:
+        mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
+        return InputError(_SOURCE, f"worlds {excerpt(worlds)}", "are none of these", mend)
 
 
 def _worlds_of(scene: LoadedScene | World | Sequence[LoadedScene | World]) -> list[World]:
