@@ -16,6 +16,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
 from hydro_sim_core.simulation.stepping.face_points import NO_FACES, pressure_at, set_points, way_to_pressure
+from hydro_sim_core.simulation.stepping.passing_faces import keep_sliding, rise_of_passing, share_with_b
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
@@ -167,8 +168,10 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     lacks_moments = not is_rigid and apart < 1.0 and model.pair_moments[pair] != NO_FACES
     if not is_rigid:
         relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
+        keep_sliding(scratch.push[pair], V)
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     inverse_mass, is_recovered = scratch.problem.delassus[p], scratch.patches.is_recovered[p]
+    share_of_b = 0.0 if is_rigid or is_recovered else share_with_b(scratch, p, V)
     faded, block, lane = 0.0, scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         face = face_at(data, f)
@@ -184,17 +187,16 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         area, slope = set_push(face, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
         share = rising * area / num
+        passes = 0.0 if is_rigid or is_recovered else dt * rise_of_passing(face, p_GR, V, share_of_b)
         way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
             pressure = pressure_at(face, points[j]) if num > 1 else face.pressure
-            if pressure <= 0.0 and not is_rigid and not is_recovered:
-                pressure -= dt * rise_of_passing(face, p_GR, V)
             out, ahead = blocks[block], dt + relaxation if pressure > 0.0 else dt
             for i in range(3):
                 x_i = face.centroid[i] - p_GR[i] + way[i]
                 out[(X + i) * LANES + lane] = x_i + points[j, i] if num > 1 else x_i
                 out[(N + i) * LANES + lane] = push[i]
-            out[ELASTIC * LANES + lane] = share * pressure
+            out[ELASTIC * LANES + lane] = share * (pressure - passes)
             out[STIFFNESS_DT * LANES + lane] = ahead * max(slope, pressure / reach) * share
             out[FRICTION * LANES + lane] = 0.0
             out[SLIP * LANES + lane] = stiction_speed
@@ -204,37 +206,6 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
                 block, lane = block + 1, 0
     scratch.patches.faded_force[p] = faded
     return fill_up(blocks, block, lane)
-
-
-@kernel(inline=True)
-def rise_of_passing(face, p_GR, V):
-    """How much faster a face gets more pressure by its approach along the normal than it does for both bodies, Pa/s.
-
-    What slides carries the face along, or leaves it behind: the pressure changes at another rate at places that move
-    with A and at those that move with B. Beside the flat that carries a sliding box a face leans in the margin, and at
-    the places of the box its pressure stays, though the slope along its normal promises a wall. The lesser of both
-    rates is right wherever one of the fields is the same all along the way.
-
-    Args:
-        face: ``Face``.
-        p_GR: (3,) reference point of its patch in the frame of B, m.
-        V: (6,) twist of B relative to A about that point, in the axes of B.
-
-    Reads face: centroid, gradient, normal, slope_a, slope_b.
-    """
-    c, g, n = face.centroid, face.gradient, face.normal
-    x, y, z = c[0] - p_GR[0], c[1] - p_GR[1], c[2] - p_GR[2]
-    u = V[3] + V[1] * z - V[2] * y, V[4] + V[2] * x - V[0] * z, V[5] + V[0] * y - V[1] * x
-    rise = across = v_n = 0.0
-    for i in range(3):
-        rise += g[i] * u[i]
-        across += g[i] * n[i]
-        v_n += n[i] * u[i]
-    # The gradient along the face, the same on both sides, times the speed along it.
-    rise -= across * v_n
-    slope_a, slope_b = face.slope_a, face.slope_b
-    share_of_a = 1.0 if slope_a == math.inf else slope_a / (slope_a + slope_b)
-    return max(share_of_a * rise, (share_of_a - 1.0) * rise)
 
 
 @kernel
