@@ -214,11 +214,16 @@ def speed_along_normal(face, p, V):
 
     Reads face: centroid, normal.
     """
-    c, n = face.centroid, face.normal
-    x, y, z = c[0] - p[0], c[1] - p[1], c[2] - p[2]
-    v_n = n[0] * (V[3] + V[1] * z - V[2] * y)
-    v_n += n[1] * (V[4] + V[2] * x - V[0] * z)
-    v_n += n[2] * (V[5] + V[0] * y - V[1] * x)
+    c = face.centroid
+    return speed_along(face.normal, (c[0] - p[0], c[1] - p[1], c[2] - p[2]), V)
+
+
+@kernel(inline=True)
+def speed_along(n, x, V):
+    """Speed along a direction n (3,) at a point x (3,) from where the twist V (6,) is told, m/s."""
+    v_n = n[0] * (V[3] + V[1] * x[2] - V[2] * x[1])
+    v_n += n[1] * (V[4] + V[2] * x[0] - V[0] * x[2])
+    v_n += n[2] * (V[5] + V[0] * x[1] - V[1] * x[0])
     return v_n
 
 

@@ -13,7 +13,7 @@ from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     face_at,
-    speed_along_normal,
+    speed_along,
     steepness_of,
 )
 from hydro_sim_core.contact.pressure_field.fans import split_into_fans
@@ -23,6 +23,7 @@ from hydro_sim_core.dynamics.kinematics import body_velocities
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area, pressure_at, set_points
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
+from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT
 
@@ -105,43 +106,48 @@ def _stores_too_much(model, scratch, dt):
         _, before = _depth_and_energy(scratch, first, last, True, 1.0, 0.0)
         _, after, _ = _overlap_at(model, scratch, pair, dt)
         if after > before + gain:
-            _, stored = _overlap_of_solve(scratch, p, dt)
+            _, stored = _overlap_of_solve(model, scratch, p, dt)
             if after > stored + gain:
                 return True
     return False
 
 
 @kernel
-def _overlap_foreseen(scratch, pair, dt):
+def _overlap_foreseen(model, scratch, pair, dt):
     """What the solve has made of the overlap of a pair: as ``_overlap_of_solve``, zeros without faces.
 
     Reads scratch.patches: pair; scratch.points: num_faced.
     """
     for p in range(scratch.points.num_faced[0]):
         if scratch.patches.pair[p] == pair:
-            return _overlap_of_solve(scratch, p, dt)
+            return _overlap_of_solve(model, scratch, p, dt)
     return 0.0, 0.0
 
 
 @kernel
-def _overlap_of_solve(scratch, p, dt):
+def _overlap_of_solve(model, scratch, p, dt):
     """Largest depth (m) and energy (J) that the faces of patch p have at the end of a solved step, by its velocities.
 
-    Reads scratch: face_points, twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.solver: v.
-    Writes scratch: face_points, twist.
+    Each comes in along the direction in which the solve has it push, not along its normal: on what slides along the
+    skin of a rigid body the normals lean, and would tell of depths that nothing has stopped.
+
+    Reads scratch: face_points, mean_push, push_along, twist; scratch.faces: data; scratch.patches: first_face, p_GR;
+    scratch.solver: v.
+    Writes scratch: face_points, push_along, twist.
     """
     data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
     p_GR, points, depth, energy = patches.p_GR[p], scratch.face_points, 0.0, 0.0
+    ways, push = choose_directions(model, scratch, p), scratch.push_along
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
         face = face_at(data, f)
+        _, slope = set_push(face, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, face, True, 1.0, 0.0, points)
         at_centroid = 0.0
         for j in range(num):
-            x = points[j]
-            v_n = speed_along_normal(face, (p_GR[0] - x[0], p_GR[1] - x[1], p_GR[2] - x[2]), V)
-            fall = dt * v_n / (1.0 / face.slope_a + 1.0 / face.slope_b)
-            pressure = pressure_at(face, x) - fall
+            x, c = points[j], face.centroid
+            arm = c[0] + x[0] - p_GR[0], c[1] + x[1] - p_GR[1], c[2] + x[2] - p_GR[2]
+            pressure = pressure_at(face, x) - dt * slope * speed_along(push, arm, V)
             at_centroid += pressure / num
             if pressure > 0.0:
                 energy += _energy_of_face(face, pressure, True) / num
@@ -188,7 +194,7 @@ def _pieces(model, scratch, dt, is_solved):
             gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
             share = DEEPER_SHARE
             if is_solved:
-                depth, energy = _overlap_foreseen(scratch, pair, dt)
+                depth, energy = _overlap_foreseen(model, scratch, pair, dt)
             elif _has_faces(model, scratch, pair):
                 # The solve stops what it has faces for, and is judged afterwards.
                 continue
