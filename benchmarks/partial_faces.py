@@ -113,7 +113,7 @@ def motion(box: FlatBox, start: Start, margin: float | None) -> tuple[Array, Arr
     # Its tilt moves the middle of the underside, not the centre of mass.
     height = start.height - box.depth + 0.5 * HEIGHT * (math.cos(start.tilt) - 1.0)
     world = box.world({}, TIME_STEP, height=height, tilt=start.tilt, dissipation=0.0, margin=margin)
-    v = world.v
+    v = world.v.copy()
     v[0], v[5] = start.rate, start.speed
     world.set_state(world.q, v)
     states, in_pieces = [_state(world)], [0]

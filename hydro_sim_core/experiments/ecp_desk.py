@@ -121,7 +121,7 @@ def slide_in_world(
         load: Load (6,) by time, N m and N.
         duration: Time, s.
     """
-    velocity = world.v
+    velocity = world.v.copy()
     velocity[_PLANAR] = start
     world.set_state(world.q, velocity)
     rows, times = [], []

@@ -163,7 +163,7 @@ def push(angle: float, velocity: tuple[float, float] | None, duration: float) ->
     world = make_world(angle)
     down = world.velocity_names.index("block_base/3")
     world.step(round(SETTLING_TIME / world.time_step))
-    v = world.v
+    v = world.v.copy()
     if velocity is not None:
         v[down : down + 2] = velocity
         world.set_state(world.q, v)

@@ -412,7 +412,7 @@ def _tilt(world: World, stack: Stack, lift: float, direction: float) -> None:
     axis = np.array([math.cos(direction), math.sin(direction), 0.0])
     angle = lift * stack.unit / (abs(axis[0]) * y + abs(axis[1]) * x)
     turn = Rotation.from_rotvec(angle * axis)
-    q = world.q
+    q = world.q.copy()
     q[-7:-3] = turn.as_quat()[[3, 0, 1, 2]]
     q[-1] = z / 2.0 - turn.apply(_corners(stack))[:, 2].min()
     world.set_state(q, world.v)

@@ -43,7 +43,7 @@ def measure(margin: float | None = None, drop: float = 0.0, lean: float = 0.0) -
         InputError: The scene is missing.
     """
     world = make_world(margin)
-    q = world.q
+    q = world.q.copy()
     q[-1] += drop
     q[-7:-3] = math.cos(lean / 2.0), math.sin(lean / 2.0), 0.0, 0.0
     world.set_state(q, world.v)

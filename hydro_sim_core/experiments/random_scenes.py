@@ -107,7 +107,7 @@ def _add_bodies(
 
 
 def _throw(rng: Generator, ranges: Ranges, world: World, share: float) -> None:
-    v = world.v
+    v = world.v.copy()
     for i, name in enumerate(world.velocity_names):
         if "_base/" in name:
             v[i] = share * rng.uniform(-1.0, 1.0) * (ranges.spin if int(name[-1]) < 3 else ranges.speed)

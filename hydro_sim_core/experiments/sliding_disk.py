@@ -243,7 +243,7 @@ def _in_the_papers_steps(
 def start(world: World, ratio: float) -> None:
     """Give the coin a speed along x and a spin whose ratio v / (w R) is ``ratio``."""
     speed = START_SPEED * min(1.0, ratio)
-    velocity = world.v
+    velocity = world.v.copy()
     velocity[[_SPIN, _SPEED.start]] = speed / (ratio * RADIUS), speed
     world.set_state(world.q, velocity)
 

@@ -149,7 +149,7 @@ def test_path_tolerance_ends_a_goal_that_is_pushed_aside(arm):
     """The joints then hold where they are."""
     goal = arm.aim(0.5, path={"joint_1": JointTolerance(0.05)}, joint_1=0.1, joint_2=BENT["joint_2"])
     arm.step(100)
-    q, v = arm.world.q, arm.world.v
+    q, v = arm.world.q.copy(), arm.world.v
     q[0] -= 0.08
     arm.world.set_state(q, v)
     arm.step(1)
@@ -230,7 +230,7 @@ def test_goal_that_a_bad_link_delays_beyond_its_end_is_too_old(arm):
 def test_goal_that_cannot_be_joined_says_why(arm):
     """From a speed at which the joint would swing out of its limits, for example."""
     goal = arm.aim(0.5, joint_2=2.0)
-    q, v = arm.world.q, arm.world.v
+    q, v = arm.world.q, arm.world.v.copy()
     v[1] = 60.0
     arm.world.set_state(q, v)
     arm.step(1)

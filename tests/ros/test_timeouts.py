@@ -86,7 +86,7 @@ def test_policy_says_what_silence_means(watched, policy):
     arm = watched(timeout_policy=policy)
     arm.twists.check(twist())(arm.world)
     arm.step(110)
-    start, push = arm.world.q, arm.world.v
+    start, push = arm.world.q, arm.world.v.copy()
     push[0] += 0.3
     arm.world.set_state(start, push)
     arm.step(200)

@@ -161,7 +161,7 @@ def test_stretched_arm_stays_within_its_speeds_and_does_not_jump(arm):
 def test_joint_at_its_stop_stays_there_and_others_make_up_for_it(arm):
     """No joint is driven beyond its limits."""
     tree = arm.world.built.assembly.tree
-    q, v = arm.world.q, arm.world.v
+    q, v = arm.world.q.copy(), arm.world.v
     q[3] = tree.q_upper[3] - 0.05 if BENT["joint_4"] > 0 else tree.q_lower[3] + 0.05
     arm.world.set_state(q, v)
     arm.send(linear=(-0.2, 0.0, 0.0), frame="world")

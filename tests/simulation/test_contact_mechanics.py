@@ -117,7 +117,7 @@ def sliding_brick(
     brick = free(box("brick", (0.1, 0.1, 0.1), 1.0, modulus=modulus, dissipation=dissipation), (0, 0, 0.052))
     sections = {"time_step": dt, "contact": {"margin": 1e-4}, "solver": {"model": model}}
     world = make_world(brick, *others, environment=[GROUND], **sections)
-    v = world.v
+    v = world.v.copy()
     v[3], v[5] = 5.0, -1.0
     world.set_state(world.q, v)
     return world

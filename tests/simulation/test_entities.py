@@ -47,7 +47,7 @@ def box_on_ground() -> World:
     """A box that slides on the ground and a cart that nothing touches."""
     models = free(box("brick", (0.2, 0.1, 0.08), 1.0), (0, 0, 0.0399)), fixed(slider())
     world = make_world(*models, environment=[GROUND])
-    v = world.v
+    v = world.v.copy()
     v[3] = 0.3
     world.set_state(world.q, v)
     return world

@@ -224,7 +224,7 @@ def test_a_ball_that_rolls_from_facet_to_facet_gains_no_energy(time_step):
     """One of 28 faces gained 1 % of its weight times its depth in two seconds when they pressed at their centroids."""
     balls = Balls("lagged", time_step, 1e5, dissipation=0.0, gravity=G, resolution=0.03)
     world = balls.world((0.0, 0.0, 0.0946133333))
-    start = world.q
+    start = world.q.copy()
     start[4:6] = 0.0
     world.set_state(start, [1e-2, 0.0, 0.0, 0.0, 0.0, 0.0])
     left = []

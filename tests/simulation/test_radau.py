@@ -101,7 +101,7 @@ def test_boxes_that_land_flat_keep_their_energy_wherever_a_step_meets_the_touch(
     falling = FlatBox(1e6).world({**CONTINUOUS, "accuracy": 1e-5}, 1e-3, height=0.0, dissipation=0.0)
     changes = []
     for height in np.linspace(7.2e-4, 8e-4, 41):
-        world, q = falling.copy(), falling.q
+        world, q = falling.copy(), falling.q.copy()
         q[-1] += height
         world.set_state(q, [0.0, 0.0, 0.0, 0.0, 0.0, -0.62])
         begin = sum(world.energies())

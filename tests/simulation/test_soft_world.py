@@ -58,7 +58,7 @@ def test_steps_are_those_of_the_array_form(scene, scheme):
     assert len(system.pairs) == 3
     rng = np.random.default_rng(1)
     for _ in range(4):
-        q, v = world.q, rng.standard_normal(len(world.v))
+        q, v = world.q.copy(), rng.standard_normal(len(world.v))
         q[:7] += 0.02 * rng.standard_normal(7)
         q[:4] /= np.linalg.norm(q[:4])
         world.set_state(q, v)

@@ -41,7 +41,7 @@ def test_a_sliding_brick_slows_by_coulombs_law(model: str) -> None:
     """mu g within 0.1 %; SAP and similar lift what slides instead."""
     world = brick(model=model, time_step=1e-3)
     world.step(300)
-    q, v = world.q, world.v
+    q, v = world.q, world.v.copy()
     v[3] = 1.0
     world.set_state(q, v)
     world.step(20)
@@ -58,7 +58,7 @@ def test_similar_and_sap_lift_what_slides_and_lagged_does_not() -> None:
         world = brick(model=model, time_step=1e-3)
         world.step(300)
         before = world.q[6]
-        v = world.v
+        v = world.v.copy()
         v[3] = 1.0
         world.set_state(world.q, v)
         world.step(60)
@@ -136,7 +136,7 @@ def test_a_step_that_does_not_converge_is_cut() -> None:
 def test_a_step_that_cannot_be_saved_is_counted_and_kept_for_replay(tmp_path: Path) -> None:
     """One iteration is never enough: the step is taken, counted, and its beginning can be written and repeated."""
     world = brick((0, 0, 0.06), (0.5, 0.3, 0.0), time_step=0.01, max_iterations=1, relag=False)
-    v = world.v
+    v = world.v.copy()
     v[3:] = 2.0, 0.0, -3.0
     world.set_state(world.q, v)
     world.step(30)

@@ -245,7 +245,7 @@ def test_absurd_effort_never_reaches_the_state(effort: float) -> None:
 def test_absurd_state_raises_instead_of_standing_still(place: float, speed: float) -> None:
     """Finite numbers that overflow in the mass matrix or the bias."""
     world = make_world(free(snake()))
-    q, v = world.q, world.v
+    q, v = world.q.copy(), world.v.copy()
     q[4:7] = place
     v[:] = speed
     world.set_state(q, v)

@@ -56,7 +56,7 @@ class OurBodies:
             self._add(builder, body, folder)
         self._fixed = {body.name: body.X_WB for body in scene.bodies if not body.is_free}
         self.world = World(builder.build())
-        v = self.world.v
+        v = self.world.v.copy()
         for i, body in enumerate(scene.free):
             v[6 * i + 3 : 6 * i + 6] = body.velocity
         self.world.set_state(self.world.q, v)

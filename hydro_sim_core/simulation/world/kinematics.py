@@ -106,7 +106,7 @@ class WorldKinematics(WorldParts):
             floating: Quaternion (w, x, y, z) and position (m) of the child of each floating joint in its parent, by the
                 names in ``floating_coordinates``.
         """
-        q = self.q
+        q = self.q.copy()
         for i, name in enumerate(self.joint_names):
             if self._joint_is_master[i] and name in positions:
                 q[self._joint_q[i]] = positions[name]

@@ -68,7 +68,7 @@ class WorldMotion(WorldParts):
             InputError: There is no such joint, it has no position of its own, or a position is not finite or outside
                 the joint's limits. Nothing is then changed.
         """
-        q = self.q
+        q = self.q.copy()
         for index, value in self._own_coordinates("set_joint_positions", positions).items():
             self._refuse_beyond_limits(index, value)
             q[self._joint_q[index]] = value
@@ -86,7 +86,7 @@ class WorldMotion(WorldParts):
 
     def set_joint_velocities(self, velocities: Mapping[str, float]) -> None:
         """Set the velocities of some joints, rad/s or m/s; otherwise as ``set_joint_positions``."""
-        v = self.v
+        v = self.v.copy()
         for index, value in self._own_coordinates("set_joint_velocities", velocities).items():
             v[self._joint_v[index]] = value
         self.set_state(self._state.q, v)
