@@ -79,13 +79,21 @@ class WorldParts(FixedAttributes):
 
     @property
     def q(self) -> Array:
-        """(nq,) coordinates, a copy."""
-        return self._state.q.copy()
+        """(nq,) coordinates, a copy that is read-only, as a write to it would change nothing.
+
+        To change some, write to a copy of it: ``q = world.q.copy(); q[2] = 1.0; world.set_state(q, world.v)``; or call
+        ``place`` or ``set_joint_positions``.
+        """
+        return read_only(self._state.q.copy())
 
     @property
     def v(self) -> Array:
-        """(nv,) velocities, a copy."""
-        return self._state.v.copy()
+        """(nv,) velocities, a copy that is read-only as ``q``.
+
+        To change some, write to a copy of it: ``v = world.v.copy(); v[2] = 1.0; world.set_state(world.q, v)``; or call
+        ``place`` or ``set_joint_velocities``.
+        """
+        return read_only(self._state.v.copy())
 
     @property
     def before_last_step(self) -> tuple[Array, Array] | None:
@@ -93,6 +101,9 @@ class WorldParts(FixedAttributes):
 
         None if there was no step since the start or since another state was set.
         """
+        if self._before is not None:
+            for array in self._before:
+                read_only(array)
         return self._before
 
     @cached_property
@@ -143,6 +154,12 @@ class WorldParts(FixedAttributes):
     def entities(self) -> Entities:
         """The models and static shapes of the scene."""
         return Entities(self.scene, self._built)
+
+
+def read_only(array: Array) -> Array:
+    """The same array, which is read-only from now on."""
+    array.flags.writeable = False
+    return array
 
 
 def checked_array(name: str, values: ArrayLike, length: int) -> Array:

@@ -19,6 +19,7 @@ from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 from hydro_sim_core.simulation.world.energies import Energies
 from hydro_sim_core.simulation.world.entities import EntityStates
 from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, Transmitted
+from hydro_sim_core.simulation.world.parts import read_only
 from hydro_sim_core.simulation.world.pulls import Pull
 
 Array = NDArray[np.float64]
@@ -40,13 +41,13 @@ class Motion:
     @cached_property
     def frames(self) -> Mapping[str, Array]:
         """Pose (4, 4) of every link in the world."""
-        poses = _read_only(self._world.frame_poses(self.q))
+        poses = read_only(self._world.frame_poses(self.q))
         return MappingProxyType(dict(zip(self._world.frame_names, poses, strict=True)))
 
     @cached_property
     def twists(self) -> Mapping[str, Array]:
         """Twist (6,) of every link about the world's origin, angular part first, rad/s and m/s."""
-        twists = _read_only(self._world.frame_twists(self.q, self.v))
+        twists = read_only(self._world.frame_twists(self.q, self.v))
         return MappingProxyType(dict(zip(self._world.frame_names, twists, strict=True)))
 
 
@@ -198,19 +199,14 @@ def take_snapshot(world: World, epoch: int) -> Snapshot:
         time=world.time,
         step=world.step_count,
         epoch=epoch,
-        q=_read_only(world.q),
-        v=_read_only(world.v),
-        joint_positions=_read_only(world.joint_positions()),
-        joint_velocities=_read_only(world.joint_velocities()),
-        joint_efforts=_read_only(world.joint_efforts()),
+        q=world.q,
+        v=world.v,
+        joint_positions=read_only(world.joint_positions()),
+        joint_velocities=read_only(world.joint_velocities()),
+        joint_efforts=read_only(world.joint_efforts()),
         pulls=world.pulls,
-        before=None if before is None else Motion(_read_only(before[0]), _read_only(before[1]), world),
+        before=None if before is None else Motion(*before, world),
         _outcome=MadeOutcome(world.record_contacts(), MappingProxyType(world.diagnostics())),
         _loads=world.loads_of_last_step,
         _world=world,
     )
-
-
-def _read_only(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
