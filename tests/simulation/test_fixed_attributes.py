@@ -73,6 +73,16 @@ def test_an_assignment_to_a_batch_names_what_to_use(name: str, told: str) -> Non
     assert batch.v[1, 5] < -1.0 < batch.v[0, 5]
 
 
+def test_the_drives_that_a_world_tells_are_not_assigned() -> None:
+    """It would change no drive."""
+    world = hs.load_scene("spatula_slip")
+    joint = world.actuated_joint_names[0]
+    told = world.drives[joint]
+    with pytest.raises(TypeError, match="assignment"):
+        world.drives[joint] = told._replace(kp=0.0)  # type: ignore[index]
+    assert world.drives[joint] == told
+
+
 def test_methods_may_be_replaced() -> None:
     """By who counts their calls, say."""
     world, steps = hs.World(scene()), []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,9 +75,12 @@ class WorldCommands(WorldParts):
         self._drives.check_joints(commands)
 
     @property
-    def drives(self) -> dict[str, JointDrive]:
-        """Mode and gains of every drive, by joint: as the scene says, or as they follow from the description."""
-        return self._drives.drives
+    def drives(self) -> Mapping[str, JointDrive]:
+        """Mode and gains of every drive, by joint: as the scene says, or as they follow from the description.
+
+        Read-only, as a write to it would change no drive.
+        """
+        return MappingProxyType(self._drives.drives)
 
     def takes(self, joint: str, mode: CommandMode) -> bool:
         """Whether a commandable joint has the gain that commands of a mode need."""
