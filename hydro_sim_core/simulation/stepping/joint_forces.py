@@ -14,6 +14,9 @@ from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TA
 
 #: Near-rigid regularisation of joint limits (Castro 2022): R = beta^2 w / 4 pi^2 makes them settle in about a step.
 LIMIT_BETA = 1.0
+#: Largest speed with which a limit that has no stiffness of its own brings a joint back from beyond it, m/s or rad/s: a
+#: state that was set there would else be shot back within a step.
+RETURN_SPEED = 0.2
 #: Width of the band above the speed limit in which a drive's effort drops to zero, as a share of the speed that it
 #: would add in a step.
 SPEED_LIMIT_STIFFNESS = 1e3
@@ -56,6 +59,7 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
     rigid = LIMIT_BETA * LIMIT_BETA / (inertia * 4.0 * math.pi * math.pi)
     stiffness = model.tree.limit_stiffness[i]
     soft = 1.0 / (dt * stiffness * (dt + relaxation)) if stiffness < math.inf else 0.0
+    most = RETURN_SPEED if horizon > 0.0 and rigid > soft else math.inf
     inverse_r = 1.0 / max(rigid, soft)
     if horizon == 0.0:
         # The same spring and damper as a force, without look-ahead.
@@ -67,7 +71,10 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
         row[LIMIT_TARGET] = -math.inf
         if model.tree.q_of_v[i] >= 0:
             bound = model.tree.q_upper[i] if side else model.tree.q_lower[i]
-            row[LIMIT_TARGET] = -row[LIMIT_SIGN] * (position - bound) / (horizon + relaxation)
+            speed = -row[LIMIT_SIGN] * (position - bound) / (horizon + relaxation)
+            row[LIMIT_TARGET] = min(speed, most)
+            # What pushes a joint that stands still is the same: it rests as deep under a load.
+            row[LIMIT_INVERSE_R] = inverse_r * max(speed / most, 1.0)
 
 
 @kernel
