@@ -76,7 +76,7 @@ def _load(machine: MachineData, solve: SolverEntry, dt: float, times: int) -> No
         find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
         stages.load_inertia(model, state, scratch, dt)
         stiffen_by_pulls(model, machine.loads, scratch, dt)
-        stages.load_joints(model, state, machine.drives, scratch, dt)
+        stages.load_joints(model, state, machine.drives, scratch, dt, stages.RETURN_SPEED)
         _guess(model, state, machine.drives, scratch, dt)
         load_patches(model, state, scratch, dt)
         load_points(model, state, scratch, dt)

@@ -157,7 +157,7 @@ def _load_joints(model, drives, scratch, dt, q):
     for i in range(scratch.M.shape[0]):
         coordinate = model.tree.q_of_v[i]
         position, inertia = q[coordinate] if coordinate >= 0 else 0.0, scratch.M[i, i]
-        load_end_stops(model, problem, i, i, position, inertia, dt, 0.0)
+        load_end_stops(model, problem, i, i, position, inertia, dt, 0.0, math.inf)
         load_drive(model, drives, scratch.gravity, problem, i, i, position, inertia, dt, 0.0)
         problem.joint_friction[i] = model.tree.friction[i]
 

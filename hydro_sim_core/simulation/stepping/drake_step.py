@@ -150,7 +150,7 @@ def _solve(machine, solve, dt):
     find_islands(model.forest, scratch.patches.num[0], problem.islands)
     load_inertia(model, state, scratch, dt)
     stiffen_by_pulls(model, loads, scratch, dt)
-    load_joints(model, state, machine.drives, scratch, dt)
+    load_joints(model, state, machine.drives, scratch, dt, math.inf)
     unknowns = model.forest.velocities.shape[0]
     for k in range(state.v.shape[0]):
         scratch.solver.v[k] = state.v[order[k]] if k < unknowns else machine.drives.v_target[order[k]]

@@ -39,7 +39,7 @@ def spring_effort(tree, q, i):
 
 
 @kernel
-def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
+def load_end_stops(model, problem, k, i, position, inertia, dt, horizon, return_speed):
     """Write both limits of velocity ``i`` to their rows of the problem.
 
     Args:
@@ -51,6 +51,7 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
         inertia: Inertia felt by the velocity, kg m^2 or kg.
         dt: Time step of the scene, s, which sets the stiffness of limits that have none of their own.
         horizon: See the module, s.
+        return_speed: With which a limit without a stiffness brings back what is beyond it, at most, m/s or rad/s.
 
     Reads problem: limits; model.tree: limit_stiffness, q_lower, q_of_v, q_upper.
     Writes problem: limits.
@@ -59,7 +60,7 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon):
     rigid = LIMIT_BETA * LIMIT_BETA / (inertia * 4.0 * math.pi * math.pi)
     stiffness = model.tree.limit_stiffness[i]
     soft = 1.0 / (dt * stiffness * (dt + relaxation)) if stiffness < math.inf else 0.0
-    most = RETURN_SPEED if horizon > 0.0 and rigid > soft else math.inf
+    most = return_speed if rigid > soft else math.inf
     inverse_r = 1.0 / max(rigid, soft)
     if horizon == 0.0:
         # The same spring and damper as a force, without look-ahead.

@@ -13,7 +13,7 @@ from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.false_faces import leave_out_false_faces, missed_a_collision
 from hydro_sim_core.simulation.stepping.fastest import all_slow_enough, begins_slow_enough
-from hydro_sim_core.simulation.stepping.joint_forces import SPRING_SHARE, load_drive, load_end_stops
+from hydro_sim_core.simulation.stepping.joint_forces import RETURN_SPEED, SPRING_SHARE, load_drive, load_end_stops
 from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
@@ -67,8 +67,8 @@ def load_inertia(model, state, scratch, dt):
 
 
 @kernel
-def load_joints(model, state, drives, scratch, dt):
-    """Load joint limits and drives of all unknown velocities.
+def load_joints(model, state, drives, scratch, dt, return_speed):
+    """Load joint limits and drives of all unknown velocities; ``return_speed`` as for ``load_end_stops``.
 
     Reads scratch: gravity; state: q; model.tree: q_of_v; scratch.problem: A; scratch.problem.islands: order.
     """
@@ -77,7 +77,7 @@ def load_joints(model, state, drives, scratch, dt):
         i = problem.islands.order[k]
         coordinate = model.tree.q_of_v[i]
         position, inertia = state.q[coordinate] if coordinate >= 0 else 0.0, problem.A[k, k]
-        load_end_stops(model, problem, k, i, position, inertia, dt, dt)
+        load_end_stops(model, problem, k, i, position, inertia, dt, dt, return_speed)
         load_drive(model, drives, scratch.gravity, problem, k, i, position, inertia, dt, dt)
 
 
@@ -214,7 +214,7 @@ def _solve(machine, solve, dt, accept):
     find_islands(model.forest, scratch.patches.num[0], scratch.problem.islands)
     load_inertia(model, state, scratch, dt)
     stiffen_by_pulls(model, machine.loads, scratch, dt)
-    load_joints(model, state, machine.drives, scratch, dt)
+    load_joints(model, state, machine.drives, scratch, dt, RETURN_SPEED)
     _guess(model, state, machine.drives, scratch, dt)
     load_patches(model, state, scratch, dt)
     load_points(model, state, scratch, dt)
