@@ -13,7 +13,12 @@ from hydro_sim_core.simulation.stepping.collision import find_patches
 from hydro_sim_core.simulation.stepping.coriolis import hold_energy, solve_with_coriolis_forces
 from hydro_sim_core.simulation.stepping.false_faces import leave_out_false_faces, missed_a_collision
 from hydro_sim_core.simulation.stepping.fastest import all_slow_enough, begins_slow_enough
-from hydro_sim_core.simulation.stepping.joint_forces import RETURN_SPEED, SPRING_SHARE, load_drive, load_end_stops
+from hydro_sim_core.simulation.stepping.joint_forces import (
+    RETURN_SPEED,
+    SPRING_SHARE,
+    load_drive,
+    load_end_stops,
+)
 from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
