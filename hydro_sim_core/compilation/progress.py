@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import RLock, Timer
 
 from rich.console import Console
 from rich.markup import escape
@@ -43,6 +44,35 @@ def _words(work: Work) -> str:
     return f"{work.what}: {work.part}" + (f", {work.detail}" if work.detail else "")
 
 
+class _Later:
+    """Shows a part of work that tells nothing more for some time; what is told before takes its place."""
+
+    def __init__(self, seconds: float, show: Callable[[Work], None]) -> None:
+        self._seconds, self._show = seconds, show
+        self._timer: Timer | None = None
+        self.lock = RLock()
+
+    def wait(self, work: Work) -> None:
+        """Show a part if nothing follows in time."""
+        self.cancel()
+        self._timer = Timer(self._seconds, self._come)
+        self._timer.args = (self._timer, work)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def cancel(self) -> None:
+        """Show nothing more."""
+        with self.lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+
+    def _come(self, timer: Timer, work: Work) -> None:
+        with self.lock:
+            if timer is self._timer:
+                self._show(work)
+
+
 class _Bars:
     def __init__(self, console: Console) -> None:
         columns = (
@@ -55,6 +85,7 @@ class _Bars:
         self._kernels: TaskID | None = None
         self._work: TaskID | None = None
         self._work_began = 0.0
+        self._later = _Later(_SHORT, self._draw)
 
     def show(self, progress: BuildProgress) -> None:
         """Draw the bar of compilation."""
@@ -65,6 +96,7 @@ class _Bars:
 
     def show_work(self, work: Work | None) -> None:
         """Draw the bar of other work, which is removed when the work is done."""
+        self._later.cancel()
         if work is None:
             if self._work is not None:
                 self._progress.remove_task(self._work)
@@ -73,7 +105,11 @@ class _Bars:
         now = time.monotonic()
         self._work_began = self._work_began or now
         if self._work is None and not work.detail and now - self._work_began < _SHORT:
+            self._later.wait(work)
             return
+        self._draw(work)
+
+    def _draw(self, work: Work) -> None:
         words = escape(_words(work))
         if self._work is None:
             self._work = self._progress.add_task(words, total=work.total)
@@ -82,6 +118,7 @@ class _Bars:
 
     def close(self) -> None:
         """Remove the bars."""
+        self._later.cancel()
         self._progress.stop()
 
 
@@ -92,6 +129,7 @@ class _Lines:
         self._latest: BuildProgress | None = None
         self._began = 0.0
         self._work_began = 0.0
+        self._later = _Later(_LINE_PERIOD, self._print)
 
     def show(self, progress: BuildProgress) -> None:
         """Print a line on compilation if the last line is old enough."""
@@ -105,19 +143,25 @@ class _Lines:
 
     def show_work(self, work: Work | None) -> None:
         """Print a line on other work if the last line is old enough, or if the work reports a long stage."""
+        self._later.cancel()
         if work is None:
             self._work_began = 0.0
             return
         now = time.monotonic()
         self._work_began = self._work_began or now
-        is_due = now - max(self._last, self._work_began) >= _LINE_PERIOD
-        if is_due or work.detail:
-            self._last = now
-            text = f"{_words(work)} ({work.done + 1} of {work.total})"
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        if now - max(self._last, self._work_began) >= _LINE_PERIOD or work.detail:
+            self._print(work)
+        else:
+            self._later.wait(work)
+
+    def _print(self, work: Work) -> None:
+        self._last = time.monotonic()
+        text = f"{_words(work)} ({work.done + 1} of {work.total})"
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         """Print that compilation is done."""
+        self._later.cancel()
         if self._latest is not None and self._latest.done == self._latest.total:
             took = time.monotonic() - self._began
             self._console.print(f"kernels ready after {took:.0f} s", soft_wrap=True)

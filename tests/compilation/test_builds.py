@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -318,3 +319,17 @@ def test_what_an_observer_sees_is_one_whole():
     assert max(p.total for p in seen) == 20
     assert [p.done for p in seen] == sorted(p.done for p in seen)
     assert seen[-1] == (20, 20)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_single_part_that_takes_long_is_told_of_while_it_lasts(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "_SHORT", 0.02)
+    monkeypatch.setattr(progress, "_LINE_PERIOD", 0.02)
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=terminal, width=200)
+    with progress.compile_progress(console), working("making geometry", 1) as parts:
+        parts.begin("ball")
+        deadline = time.monotonic() + 20.0
+        while "making geometry: ball" not in text.getvalue():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)

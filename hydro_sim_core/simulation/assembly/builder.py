@@ -260,11 +260,14 @@ def _surfaces(colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np
     row = {geometry: i for i, geometry in enumerate(geometries)}
     row_own = np.array([row[c.geometry] for c in colliders], dtype=np.int64)
     row_skin = np.array([row[c.skin or c.geometry] for c in colliders], dtype=np.int64)
+    with working("preparing the search for contact", 1) as parts:
+        parts.begin(f"{sum(len(geometry.elements) for geometry in geometries)} elements")
+        geometry_set = make_geometry_set(geometries)
     nothing = (0.0, 0.0, 0.0)
     velocity = np.array([c.proximity.surface_velocity or nothing for c in colliders]).reshape(-1, 3)
     grain = np.array([_short_axis(c.proximity.grain or nothing) for c in colliders]).reshape(-1, 3)
     return {
-        "geometries": make_geometry_set(geometries),
+        "geometries": geometry_set,
         "pair_rows": frozen(np.where(skinned, row_skin[pairs], row_own[pairs]), np.int64, (-1, 2)),
         "geometry_box": frozen([_box(c.skin or c.geometry) for c in colliders], shape=(-1, 6)),
         "geometry_body": frozen([c.body for c in colliders], np.int64),
