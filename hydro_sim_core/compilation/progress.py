@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import RLock, Timer
+from threading import Condition, RLock, Thread
+from time import perf_counter
 
 from rich.console import Console
 from rich.markup import escape
@@ -45,32 +46,64 @@ def _words(work: Work) -> str:
 
 
 class _Later:
-    """Shows a part of work that tells nothing more for some time; what is told before takes its place."""
+    """Shows a part of work that tells nothing more for some time; what is told before takes its place.
+
+    Attributes:
+        lock: What is shown in one thread at a time takes it.
+        is_closed: Whether nothing is to be shown any more.
+
+    Args:
+        seconds: That time, s.
+        show: Shows the part; called in a thread of its own, with ``lock`` held.
+    """
 
     def __init__(self, seconds: float, show: Callable[[Work], None]) -> None:
         self._seconds, self._show = seconds, show
-        self._timer: Timer | None = None
+        self._work: Work | None = None
+        self._since = 0.0
+        self._failure: BaseException | None = None
+        self._thread: Thread | None = None
+        self.is_closed = False
         self.lock = RLock()
+        self._changed = Condition(self.lock)
 
-    def wait(self, work: Work) -> None:
-        """Show a part if nothing follows in time."""
-        self.cancel()
-        self._timer = Timer(self._seconds, self._come)
-        self._timer.args = (self._timer, work)
-        self._timer.daemon = True
-        self._timer.start()
+    def put(self, work: Work | None) -> None:
+        """Show a part if nothing follows in time; nothing if that is None.
 
-    def cancel(self) -> None:
-        """Show nothing more."""
+        Raises:
+            BaseException: What ``show`` raised in its thread.
+        """
         with self.lock:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = None
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
+            self._work, self._since = work, perf_counter()
+            if work is not None and not self.is_closed:
+                self._changed.notify()
+                if self._thread is None:
+                    self._thread = Thread(target=self._watch, name="late work", daemon=True)
+                    self._thread.start()
 
-    def _come(self, timer: Timer, work: Work) -> None:
+    def close(self) -> None:
+        """Show nothing from now on."""
         with self.lock:
-            if timer is self._timer:
-                self._show(work)
+            self.is_closed, self._work = True, None
+            self._changed.notify()
+
+    def _watch(self) -> None:
+        with self.lock:
+            while not self.is_closed:
+                left = self._since + self._seconds - perf_counter()
+                if self._work is None:
+                    self._changed.wait()
+                elif left > 0.0:
+                    self._changed.wait(left)
+                else:
+                    work, self._work = self._work, None
+                    try:
+                        self._show(work)
+                    except BaseException as error:  # also SystemExit, by which rich tells of a closed pipe
+                        self._failure = error
 
 
 class _Bars:
@@ -95,19 +128,22 @@ class _Bars:
         self._progress.update(self._kernels, completed=progress.done, total=progress.total)
 
     def show_work(self, work: Work | None) -> None:
-        """Draw the bar of other work, which is removed when the work is done."""
-        self._later.cancel()
-        if work is None:
-            if self._work is not None:
-                self._progress.remove_task(self._work)
-            self._work, self._work_began = None, 0.0
-            return
-        now = time.monotonic()
-        self._work_began = self._work_began or now
-        if self._work is None and not work.detail and now - self._work_began < _SHORT:
-            self._later.wait(work)
-            return
-        self._draw(work)
+        """Draw the bar of other work, which is removed when the work is done; in any thread."""
+        with self._later.lock:
+            if self._later.is_closed:
+                return
+            self._later.put(None)
+            if work is None:
+                if self._work is not None:
+                    self._progress.remove_task(self._work)
+                self._work, self._work_began = None, 0.0
+                return
+            now = time.monotonic()
+            self._work_began = self._work_began or now
+            if self._work is None and not work.detail and now - self._work_began < _SHORT:
+                self._later.put(work)
+                return
+            self._draw(work)
 
     def _draw(self, work: Work) -> None:
         words = escape(_words(work))
@@ -118,7 +154,7 @@ class _Bars:
 
     def close(self) -> None:
         """Remove the bars."""
-        self._later.cancel()
+        self._later.close()
         self._progress.stop()
 
 
@@ -143,16 +179,19 @@ class _Lines:
 
     def show_work(self, work: Work | None) -> None:
         """Print a line on other work if the last line is old enough, or if the work reports a long stage."""
-        self._later.cancel()
-        if work is None:
-            self._work_began = 0.0
-            return
-        now = time.monotonic()
-        self._work_began = self._work_began or now
-        if now - max(self._last, self._work_began) >= _LINE_PERIOD or work.detail:
-            self._print(work)
-        else:
-            self._later.wait(work)
+        with self._later.lock:
+            if self._later.is_closed:
+                return
+            self._later.put(None)
+            if work is None:
+                self._work_began = 0.0
+                return
+            now = time.monotonic()
+            self._work_began = self._work_began or now
+            if now - max(self._last, self._work_began) >= _LINE_PERIOD or work.detail:
+                self._print(work)
+            else:
+                self._later.put(work)
 
     def _print(self, work: Work) -> None:
         self._last = time.monotonic()
@@ -161,7 +200,7 @@ class _Lines:
 
     def close(self) -> None:
         """Print that compilation is done."""
-        self._later.cancel()
+        self._later.close()
         if self._latest is not None and self._latest.done == self._latest.total:
             took = time.monotonic() - self._began
             self._console.print(f"kernels ready after {took:.0f} s", soft_wrap=True)

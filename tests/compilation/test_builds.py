@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -333,3 +334,51 @@ def test_a_single_part_that_takes_long_is_told_of_while_it_lasts(terminal, monke
         while "making geometry: ball" not in text.getvalue():
             assert time.monotonic() < deadline
             time.sleep(0.01)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_work_is_told_of_from_several_threads(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "_SHORT", 1e-4)
+    monkeypatch.setattr(progress, "_LINE_PERIOD", 1e-4)
+    failures = []
+
+    def work():
+        try:
+            for _ in range(20):
+                with working("making geometry", 5) as parts:
+                    for i in range(5):
+                        parts.begin(f"link{i}")
+        except BaseException as error:
+            failures.append(error)
+
+    text = io.StringIO()
+    with progress.compile_progress(Console(file=text, force_terminal=terminal, width=200)):
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    told = len(text.getvalue())
+    with working("making geometry", 1) as parts:
+        parts.begin("after the end")
+    time.sleep(0.01)
+    assert failures == []
+    assert len(text.getvalue()) == told
+
+
+def test_what_goes_wrong_while_a_late_part_is_shown_ends_the_work(monkeypatch):
+    monkeypatch.setattr(progress, "_LINE_PERIOD", 1e-3)
+
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise OSError("no space left")
+
+    def work():
+        console = Console(file=Closed(), width=200)
+        with progress.compile_progress(console), working("making geometry", 2) as parts:
+            parts.begin("ball")
+            time.sleep(0.2)
+            parts.begin("box")
+
+    with pytest.raises(OSError, match="no space left"):
+        work()

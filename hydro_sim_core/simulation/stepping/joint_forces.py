@@ -60,7 +60,7 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon, return_
     rigid = LIMIT_BETA * LIMIT_BETA / (inertia * 4.0 * math.pi * math.pi)
     stiffness = model.tree.limit_stiffness[i]
     soft = 1.0 / (dt * stiffness * (dt + relaxation)) if stiffness < math.inf else 0.0
-    most = return_speed if rigid > soft else math.inf
+    fastest = return_speed if rigid > soft else math.inf
     inverse_r = 1.0 / max(rigid, soft)
     if horizon == 0.0:
         # The same spring and damper as a force, without look-ahead.
@@ -72,10 +72,10 @@ def load_end_stops(model, problem, k, i, position, inertia, dt, horizon, return_
         row[LIMIT_TARGET] = -math.inf
         if model.tree.q_of_v[i] >= 0:
             bound = model.tree.q_upper[i] if side else model.tree.q_lower[i]
-            speed = -row[LIMIT_SIGN] * (position - bound) / (horizon + relaxation)
-            row[LIMIT_TARGET] = min(speed, most)
-            # What pushes a joint that stands still is the same: it rests as deep under a load.
-            row[LIMIT_INVERSE_R] = inverse_r * max(speed / most, 1.0)
+            wanted = -row[LIMIT_SIGN] * (position - bound) / (horizon + relaxation)
+            row[LIMIT_TARGET] = min(wanted, fastest)
+            # The force on a joint that stands still is that of the whole speed: under a load it comes to rest as deep.
+            row[LIMIT_INVERSE_R] = inverse_r * max(wanted / fastest, 1.0)
 
 
 @kernel

@@ -51,9 +51,10 @@ def rates_of_face(face, p_GR, V):
 
 @kernel(inline=True)
 def keep_sliding(push, V):
-    """Leave of a twist (6,) what slides along faces that push along ``push`` (3,), together; all of it if that is zero.
+    """Take out of a twist (6,) what falls and rocks along ``push`` (3,), the sum of a patch's forces; sliding stays.
 
-    What falls onto a face, or rocks on it, does not pass by it.
+    What stays is the velocity across ``push`` and the turning about it. In a first contact ``push`` is zero, and the
+    whole twist stays.
     """
     square = push[0] * push[0] + push[1] * push[1] + push[2] * push[2]
     if square > 0.0:
@@ -65,11 +66,11 @@ def keep_sliding(push, V):
 
 
 @kernel
-def share_with_b(scratch, p, V):
-    """With which body a patch moves: 0 with A, 1 with B, between them where that changes its pressures least.
+def motion_of_patch(scratch, p, V):
+    """Share of the velocity of B relative to A with which a patch moves: 0 with A, 1 with B.
 
-    A box that slides over a slab takes its patch along, and a slab that slides below a box leaves it there. The squares
-    of the faces' rates, weighted by their areas, are least.
+    It is where the squares of the faces' rates, weighted by their areas, are least: a box that slides over a slab takes
+    its patch along, and a slab that slides below a box leaves it there.
 
     Reads scratch.faces: data; scratch.patches: first_face, p_GR.
     """
@@ -84,15 +85,17 @@ def share_with_b(scratch, p, V):
 
 
 @kernel(inline=True)
-def rise_of_passing(face, p_GR, V, share_of_b):
-    """How much faster a face gets more pressure by its approach along the normal than it does where it goes, Pa/s.
+def rise_of_passing(face, p_GR, V, motion):
+    """Rate of a face's pressure by its approach along the normal, less that at the places that it goes with, Pa/s.
 
-    A face that presses goes with its patch (``share_with_b``). One in the margin may begin to press, with another sign
-    on the other side of a patch: there the lesser of the rates at both bodies counts.
+    Of faces that press it may have either sign.
+
+    A face that presses goes with its patch (``motion_of_patch``). One in the margin may begin to press, with another
+    sign on the other side of a patch: there the lesser of the rates at both bodies counts.
 
     Reads face: pressure.
     """
     share_of_a, along, _ = rates_of_face(face, p_GR, V)
     if face.pressure > 0.0:
-        return (share_of_a - share_of_b) * along
+        return (share_of_a - motion) * along
     return max(share_of_a * along, (share_of_a - 1.0) * along)

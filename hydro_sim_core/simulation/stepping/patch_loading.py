@@ -16,7 +16,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
 from hydro_sim_core.simulation.stepping.face_points import NO_FACES, pressure_at, set_points, way_to_pressure
-from hydro_sim_core.simulation.stepping.passing_faces import keep_sliding, rise_of_passing, share_with_b
+from hydro_sim_core.simulation.stepping.passing_faces import keep_sliding, motion_of_patch, rise_of_passing
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
@@ -154,6 +154,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
     the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies.
 
+    Faces begin the step with the pressure that takes them to the right one at its end, see ``passing_faces``.
+
     ``ways`` is what ``choose_directions`` tells.
 
     Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
@@ -171,7 +173,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         keep_sliding(scratch.push[pair], V)
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     inverse_mass, is_recovered = scratch.problem.delassus[p], scratch.patches.is_recovered[p]
-    share_of_b = 0.0 if is_rigid or is_recovered else share_with_b(scratch, p, V)
+    motion = 0.0 if is_rigid or is_recovered else motion_of_patch(scratch, p, V)
     faded, block, lane = 0.0, scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         face = face_at(data, f)
@@ -187,7 +189,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         area, slope = set_push(face, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
         share = rising * area / num
-        passes = 0.0 if is_rigid or is_recovered else dt * rise_of_passing(face, p_GR, V, share_of_b)
+        false_rise = 0.0 if is_rigid or is_recovered else dt * rise_of_passing(face, p_GR, V, motion)
         way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
             pressure = pressure_at(face, points[j]) if num > 1 else face.pressure
@@ -196,7 +198,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
                 x_i = face.centroid[i] - p_GR[i] + way[i]
                 out[(X + i) * LANES + lane] = x_i + points[j, i] if num > 1 else x_i
                 out[(N + i) * LANES + lane] = push[i]
-            out[ELASTIC * LANES + lane] = share * (pressure - passes)
+            out[ELASTIC * LANES + lane] = share * (pressure - false_rise)
             out[STIFFNESS_DT * LANES + lane] = ahead * max(slope, pressure / reach) * share
             out[FRICTION * LANES + lane] = 0.0
             out[SLIP * LANES + lane] = stiction_speed

@@ -78,7 +78,7 @@ class WorldCommands(WorldParts):
     def drives(self) -> Mapping[str, JointDrive]:
         """Mode and gains of every drive, by joint: as the scene says, or as they follow from the description.
 
-        Read-only, as a write to it would change no drive.
+        Read-only, as a write to it would change no drive; ``dict(world.drives)`` gives one to keep or to pickle.
         """
         return MappingProxyType(self._drives.drives)
 
