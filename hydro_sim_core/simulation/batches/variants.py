@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.contact.geometry_set import make_geometry_set
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.assembly.builder import distinct_shapes
+from hydro_sim_core.simulation.assembly.surfaces import distinct_shapes
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.simulation.world.world import World
 

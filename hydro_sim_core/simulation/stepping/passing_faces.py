@@ -14,6 +14,8 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import face_at
 from hydro_sim_core.simulation.stepping.collision import MIN_SLOPE
+from hydro_sim_core.solvers.balance import relative_twist
+from hydro_sim_core.solvers.problem import DRIFT_BEFORE
 
 
 @kernel(inline=True)
@@ -63,6 +65,19 @@ def keep_sliding(push, V):
         for i in range(3):
             V[i] = turns * push[i]
             V[3 + i] -= falls * push[i]
+
+
+@kernel
+def set_sliding(scratch, p, pair, V):
+    """Write how the bodies of patch p slide to the twist V (6,), and tell the share of it with which the patch moves.
+
+    V is that of B relative to A before the step, about the reference point, in the axes of B.
+
+    Reads scratch: push; scratch.problem: v0.
+    """
+    relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
+    keep_sliding(scratch.push[pair], V)
+    return motion_of_patch(scratch, p, V)
 
 
 @kernel

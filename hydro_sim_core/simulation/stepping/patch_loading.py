@@ -16,7 +16,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
 from hydro_sim_core.simulation.stepping.face_points import NO_FACES, pressure_at, set_points, way_to_pressure
-from hydro_sim_core.simulation.stepping.passing_faces import keep_sliding, motion_of_patch, rise_of_passing
+from hydro_sim_core.simulation.stepping.passing_faces import rise_of_passing, set_sliding
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
@@ -152,15 +152,12 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     touch yet: it would slow bodies down in the air.
 
     The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
-    the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies.
-
-    Faces begin the step with the pressure that takes them to the right one at its end, see ``passing_faces``.
-
-    ``ways`` is what ``choose_directions`` tells.
+    the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies. Pressures begin
+    less what is false in their rise (see ``passing_faces``); ``ways`` is what ``choose_directions`` tells.
 
     Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
     model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR,
-    pair; scratch.problem: delassus, first_block, v0.
+    pair; scratch.problem: delassus, first_block.
     Writes scratch: face_points, push_along, twist; scratch.patches: faded_force; scratch.problem: blocks.
     """
     data, blocks, push = scratch.faces.data, scratch.problem.blocks, scratch.push_along
@@ -168,12 +165,10 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     pair, apart, area_of_all = scratch.patches.pair[p], scratch.patches.apart[p], scratch.patches.area[p]
     is_rigid, V = model.pair_flat[pair] == 0.0, scratch.twist
     lacks_moments = not is_rigid and apart < 1.0 and model.pair_moments[pair] != NO_FACES
-    if not is_rigid:
-        relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
-        keep_sliding(scratch.push[pair], V)
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     inverse_mass, is_recovered = scratch.problem.delassus[p], scratch.patches.is_recovered[p]
-    motion = 0.0 if is_rigid or is_recovered else motion_of_patch(scratch, p, V)
+    slides = not is_rigid and not is_recovered
+    motion = set_sliding(scratch, p, pair, V) if slides else 0.0
     faded, block, lane = 0.0, scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         face = face_at(data, f)
@@ -189,7 +184,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         area, slope = set_push(face, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
         share = rising * area / num
-        false_rise = 0.0 if is_rigid or is_recovered else dt * rise_of_passing(face, p_GR, V, motion)
+        false_rise = dt * rise_of_passing(face, p_GR, V, motion) if slides else 0.0
         way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
             pressure = pressure_at(face, points[j]) if num > 1 else face.pressure
