@@ -152,8 +152,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     touch yet: it would slow bodies down in the air.
 
     The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
-    the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies. Pressures begin
-    less what is false in their rise (see ``passing_faces``); ``ways`` is what ``choose_directions`` tells.
+    the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies. What is false
+    in the rise of pressures is taken off (see ``passing_faces``). ``ways`` is what ``choose_directions`` tells.
 
     Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
     model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR,
