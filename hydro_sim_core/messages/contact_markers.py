@@ -50,8 +50,9 @@ _LEGEND_AT = (0.1, 0.0, 0.42)
 #: Simulated time between two evaluations of contact quality, s: it costs more than the markers and changes slowly.
 _QUALITY_PERIOD = 1.0
 _SMALLEST_CAPACITY = 64  # triangles or edges
-#: Messages that delete a marker that is no longer shown; more than a publisher's queue holds.
-_DELETIONS = 10
+#: Messages that delete a marker that is no longer shown. A subscriber that takes a second for each of the large ones
+#: before misses what the publisher's short queue has dropped meanwhile.
+_DELETIONS = 300
 
 
 class ContactMarkers:

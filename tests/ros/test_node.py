@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from visualization_msgs.msg import Marker
+from rclpy.serialization import deserialize_message
+from visualization_msgs.msg import Marker, MarkerArray
 
 from hydro_sim_core.description import load_robot
 from support.ros.ros_client import MARKERS, Client, stamp_of
@@ -221,17 +222,20 @@ def test_gripper_force_command_sets_the_grip(client):
 def test_opening_the_gripper_ends_the_contact(client):
     """Wrenches go to zero and RViz is told to delete the patches."""
     client.wait_for_time(0.3)
-    with client.markers() as arrays:
+    with client.markers(raw=True) as arrays:
         client.next(MARKERS)
         client.send_number("/gripper/position_command", 0.08)
         for finger in FINGERS:
             client.wait_until(lambda finger=finger: not client.force(finger).any(), f"the {finger} off")
-        faces = {f"faces/{finger} on spatula" for finger in FINGERS}
+        faces, deleted = {f"faces/{finger} on spatula" for finger in FINGERS}, set()
 
-        def deleted() -> set[str]:  # some arrive while the forces are waited for, others still tell of before
-            return {m.ns for array in arrays for m in array.markers if m.action == Marker.DELETE}
+        def are_deleted() -> bool:  # some arrive while the forces are waited for, others still tell of before
+            while arrays:
+                array = deserialize_message(arrays.pop(), MarkerArray)
+                deleted.update(m.ns for m in array.markers if m.action == Marker.DELETE)
+            return faces <= deleted
 
-        client.wait_until(lambda: faces <= deleted(), "deleted faces")
+        client.wait_until(are_deleted, "deleted faces")
 
 
 # --- services and parameters
