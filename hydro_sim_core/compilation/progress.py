@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition, RLock, Thread
-from time import perf_counter
 
 from rich.console import Console
 from rich.markup import escape
@@ -77,8 +76,8 @@ class _Later:
             failure, self._failure = self._failure, None
             if failure is not None:
                 raise failure
-            self._work, self._since = work, perf_counter()
-            if work is not None and not self.is_closed:
+            self._work, self._since = work, time.perf_counter()
+            if work is not None:
                 self._changed.notify()
                 if self._thread is None:
                     self._thread = Thread(target=self._watch, name="late work", daemon=True)
@@ -93,7 +92,7 @@ class _Later:
     def _watch(self) -> None:
         with self.lock:
             while not self.is_closed:
-                left = self._since + self._seconds - perf_counter()
+                left = self._since + self._seconds - time.perf_counter()
                 if self._work is None:
                     self._changed.wait()
                 elif left > 0.0:

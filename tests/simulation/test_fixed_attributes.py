@@ -77,9 +77,10 @@ def test_the_drives_that_a_world_tells_are_not_assigned() -> None:
     """It would change no drive."""
     world = hs.load_scene("spatula_slip")
     joint = world.actuated_joint_names[0]
-    told = world.drives[joint]
+    drives: Any = world.drives
+    told = drives[joint]
     with pytest.raises(TypeError, match="assignment"):
-        world.drives[joint] = told._replace(kp=0.0)  # type: ignore[index]
+        drives[joint] = told._replace(kp=0.0)
     assert world.drives[joint] == told
 
 
