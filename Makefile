@@ -117,7 +117,7 @@ bench-ros: $(VENV)/.test-ready
 gpu-check: export OMP_NUM_THREADS ?= 1
 gpu-check: $(VENV)/.test-ready
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/compilation/test_side_by_side.py tests/compilation/test_grids.py \
-		tests/simulation/test_batches.py tests/contact/test_large_patches.py
+		tests/simulation/test_batches.py tests/simulation/test_batch_contacts.py tests/contact/test_large_patches.py
 	$(BIN)/python benchmarks/gpu.py
 	$(BIN)/python benchmarks/big_patch.py
 

@@ -22,13 +22,13 @@ AnyArray = Any
 
 @dataclass(frozen=True, eq=False)
 class Posture:
-    """Poses and Jacobians of all bodies at coordinates q.
+    """Poses and Jacobians of all bodies at coordinates q (..., nq), whose leading axes all of them have.
 
     Attributes:
-        R_WB: Orientation (3, 3) of every body.
-        p_WB: Origin (3,) of every body, m.
-        own: Columns (6, num_v) of every body's joint: twists per unit of its velocities.
-        jacobians: (6, nv) of every body: its twist about the world's origin is J v.
+        R_WB: Orientation (..., 3, 3) of every body.
+        p_WB: Origin (..., 3) of every body, m.
+        own: Columns (..., 6, num_v) of every body's joint: twists per unit of its velocities.
+        jacobians: (..., 6, nv) of every body: its twist about the world's origin is J v.
     """
 
     R_WB: list[AnyArray]
@@ -38,29 +38,38 @@ class Posture:
 
 
 def posture(tree: KinematicTree, q: AnyArray) -> Posture:
-    """Poses and Jacobians at coordinates (nq,); quaternions need not be normalised.
+    """Poses and Jacobians at coordinates (..., nq), of one posture or many; quaternions need not be normalised.
 
     Raises:
         InputError: A joint is of a type that a plug-in brought, whose kernels are compiled.
     """
     nv = len(tree.damping)
-    result = Posture([], [], [], [])
+    result = Posture(*body_poses(tree, q), [])
     for i, parent in enumerate(tree.parent.tolist()):
-        R, p = _constant(q, tree.R_PJ[i]), _constant(q, tree.p_PJ[i])
-        if parent >= 0:
-            p = result.p_WB[parent] + result.R_WB[parent] @ p
-            R = result.R_WB[parent] @ R
-        first = int(tree.q_index[i])
-        R, p, own = _placed(tree, i, q[first : first + int(tree.num_q[i])], R, p)
-        select = np.zeros((own.shape[1], nv))
-        select[np.arange(own.shape[1]), int(tree.v_index[i]) + np.arange(own.shape[1])] = 1.0
+        own = result.own[i]
+        select = np.zeros((own.shape[-1], nv))
+        select[np.arange(own.shape[-1]), int(tree.v_index[i]) + np.arange(own.shape[-1])] = 1.0
         jacobian = own @ _constant(q, select)
         if parent >= 0:
             jacobian = jacobian + result.jacobians[parent]
-        for values, value in ((result.R_WB, R), (result.p_WB, p), (result.own, own)):
-            values.append(value)
         result.jacobians.append(jacobian)
     return result
+
+
+def body_poses(tree: KinematicTree, q: AnyArray) -> tuple[list[AnyArray], list[AnyArray], list[AnyArray]]:
+    """``R_WB``, ``p_WB`` and ``own`` of a ``Posture``, which take less time than its Jacobians; see ``posture``."""
+    R_WB: list[AnyArray] = []
+    p_WB: list[AnyArray] = []
+    columns: list[AnyArray] = []
+    for i, parent in enumerate(tree.parent.tolist()):
+        R, p = _for_all(_constant(q, tree.R_PJ[i]), q), _for_all(_constant(q, tree.p_PJ[i]), q)
+        if parent >= 0:
+            R, p = R_WB[parent] @ R, p_WB[parent] + _rotated(R_WB[parent], p)
+        first = int(tree.q_index[i])
+        R, p, own = _placed(tree, i, q[..., first : first + int(tree.num_q[i])], R, p)
+        for values, value in ((R_WB, R), (p_WB, p), (columns, own)):
+            values.append(value)
+    return R_WB, p_WB, columns
 
 
 def mass_matrix(tree: KinematicTree, posed: Posture, like: AnyArray) -> AnyArray:
@@ -172,71 +181,81 @@ def _places() -> dict[int, _Place]:
     return {joint_number(name): place for name, place in types.items()}
 
 
+def _for_all(constant: AnyArray, q: AnyArray) -> AnyArray:
+    """A constant for each of the postures ``q`` (..., nq)."""
+    return array_api_compat.array_namespace(q).broadcast_to(constant, (*q.shape[:-1], *constant.shape))
+
+
+def _rotated(R: AnyArray, p: AnyArray) -> AnyArray:
+    """Vectors p (..., 3) turned by R (..., 3, 3)."""
+    return (R @ p[..., None])[..., 0]
+
+
 def _rotation(axis: AnyArray, angle: AnyArray) -> AnyArray:
-    """Matrix (3, 3) of a rotation about a unit axis (3,), by Rodrigues' formula."""
+    """Matrices (..., 3, 3) of rotations by angles (...,) about a unit axis (3,), by Rodrigues' formula."""
     xp = array_api_compat.array_namespace(axis)
     x, y, z = axis[0], axis[1], axis[2]
     zero = xp.zeros_like(x)
     K = xp.stack(
         [xp.stack([zero, -z, y]), xp.stack([z, zero, -x]), xp.stack([-y, x, zero])],
     )
-    eye = _constant(axis, np.eye(3))
+    eye, angle = _constant(axis, np.eye(3)), angle[..., None, None]
     return eye + xp.sin(angle) * K + (1.0 - xp.cos(angle)) * (K @ K)
 
 
 def _turning(direction: AnyArray, p: AnyArray) -> AnyArray:
-    """Twist (6,) of a unit rotation about a direction through p."""
+    """Twist (..., 6) of a unit rotation about a direction through p."""
     xp = array_api_compat.array_namespace(direction)
-    return xp.concat([direction, cross(p, direction)])
+    return xp.concat([direction, cross(p, direction)], axis=-1)
 
 
 def _sliding(direction: AnyArray) -> AnyArray:
-    """Twist (6,) of a unit translation along a direction."""
+    """Twist (..., 6) of a unit translation along a direction."""
     xp = array_api_compat.array_namespace(direction)
-    return xp.concat([xp.zeros_like(direction), direction])
+    return xp.concat([xp.zeros_like(direction), direction], axis=-1)
 
 
 def _columns(twists: list[AnyArray]) -> AnyArray:
-    return array_api_compat.array_namespace(twists[0]).stack(twists, axis=1)
+    return array_api_compat.array_namespace(twists[0]).stack(twists, axis=-1)
 
 
 def _turn(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
-    columns = _columns([scale * _turning(R @ axis, p)])
-    return R @ _rotation(axis, scale * q[0] + offset), p, columns
+    columns = _columns([scale * _turning(_rotated(R, axis), p)])
+    return R @ _rotation(axis, scale * q[..., 0] + offset), p, columns
 
 
 def _slide(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
-    direction = R @ axis
-    return R, p + (scale * q[0] + offset) * direction, _columns([scale * _sliding(direction)])
+    direction = _rotated(R, axis)
+    return R, p + (scale * q[..., 0:1] + offset) * direction, _columns([scale * _sliding(direction)])
 
 
 def _move_in_plane(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
-    p = p + q[0] * R[:, 0] + q[1] * R[:, 1]
-    columns = _columns([_sliding(R[:, 0]), _sliding(R[:, 1]), _turning(R[:, 2], p)])
-    return R @ _rotation(_constant(q, np.array([0.0, 0.0, 1.0])), q[2]), p, columns
+    p = p + q[..., 0:1] * R[..., 0] + q[..., 1:2] * R[..., 1]
+    columns = _columns([_sliding(R[..., 0]), _sliding(R[..., 1]), _turning(R[..., 2], p)])
+    return R @ _rotation(_constant(q, np.array([0.0, 0.0, 1.0])), q[..., 2]), p, columns
 
 
 def _float(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
     xp = array_api_compat.array_namespace(q)
-    p = p + R @ q[4:7]
-    columns = [_turning(R[:, k], p) for k in range(3)] + [_sliding(R[:, k]) for k in range(3)]
-    w, x, y, z = q[0], q[1], q[2], q[3]
+    p = p + _rotated(R, q[..., 4:7])
+    columns = [_turning(R[..., k], p) for k in range(3)] + [_sliding(R[..., k]) for k in range(3)]
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     s = 2.0 / (w * w + x * x + y * y + z * z)
-    turned = xp.stack(
-        [
-            xp.stack([1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)]),
-            xp.stack([s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)]),
-            xp.stack([s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)]),
-        ]
+    rows = (
+        (1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)),
+        (s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)),
+        (s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)),
     )
+    turned = xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
     return R @ turned, p, _columns(columns)
 
 
 def _turn_twice(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) -> tuple[Any, Any, Any]:
-    first = _turning(R[:, 0], p)
-    R = R @ _rotation(_constant(q, np.array([1.0, 0.0, 0.0])), q[0])
-    second = _turning(R[:, 1], p)
-    return R @ _rotation(_constant(q, np.array([0.0, 1.0, 0.0])), q[1]), p, _columns([first, second])
+    first = _turning(R[..., 0], p)
+    R = R @ _rotation(_constant(q, np.array([1.0, 0.0, 0.0])), q[..., 0])
+    second = _turning(R[..., 1], p)
+    turned = _rotation(_constant(q, np.array([0.0, 1.0, 0.0])), q[..., 1])
+    return R @ turned, p, _columns([first, second])
 
 
 def _skew(p: AnyArray) -> AnyArray:

@@ -9,7 +9,7 @@ descendant's Jacobian.
 
 from __future__ import annotations
 
-from hydro_sim_core.compilation import ConstFloat1D, Float1D, Float2D, Float3D, entry, kernel
+from hydro_sim_core.compilation import ConstFloat1D, ConstFloat2D, Float1D, Float2D, Float3D, entry, kernel
 from hydro_sim_core.dynamics.joint_dispatch import integrate_joint, joint_rates, place_joint
 from hydro_sim_core.dynamics.tree import KinematicTree
 
@@ -43,6 +43,25 @@ def forward_kinematics(
             p_WB[i],
             S[i],
         )
+
+
+@entry
+def forward_kinematics_of_all(
+    tree: KinematicTree, q: ConstFloat2D, R_WB: Float3D, p_WB: Float2D, S: Float3D
+) -> None:
+    """Compute poses of all bodies at many postures.
+
+    Args:
+        tree: The ``KinematicTree``.
+        q: (n, nq) coordinates of each posture. Quaternions need not be normalised.
+        R_WB: (n * nb, 3, 3) out, orientations, one posture after another.
+        p_WB: (n * nb, 3) out, origins, m.
+        S: (nb, 6, 6) scratch memory.
+    """
+    nb = tree.parent.shape[0]
+    for i in range(q.shape[0]):
+        first, end = i * nb, (i + 1) * nb
+        forward_kinematics(tree, q[i], R_WB[first:end], p_WB[first:end], S)
 
 
 @kernel

@@ -17,11 +17,11 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches import host_memory, programs, side_by_side
-from hydro_sim_core.simulation.batches.programs import CudaProgram, present_cupy
+from hydro_sim_core.simulation.batches.programs import CudaProgram
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
 from hydro_sim_core.solvers.solve import solver_entry
 from support.simulation.made_scenes import box, free, make_scene, slider
-from support.simulation.side_by_side import host, host_program, made_side_by_side
+from support.simulation.side_by_side import has_gpu, host, host_program, made_side_by_side
 
 N = 5
 SCENE = make_scene(
@@ -30,15 +30,6 @@ SCENE = make_scene(
     solver={"integrator": "fixed"},
 )
 FAST, FROZEN = 3, 1
-
-
-def has_gpu() -> bool:
-    """Whether batches can run on a GPU here."""
-    try:
-        present_cupy("cuda")
-    except InputError:
-        return False
-    return True
 
 
 MAKERS = {"cpu": lambda: hs.BatchWorld(SCENE, N, "cpu"), "side by side": lambda: made_side_by_side(SCENE, N)}

@@ -23,6 +23,8 @@ from hydro_sim_core.simulation.batches.variants import check_alike
 from hydro_sim_core.simulation.batches.written import Parameters
 from hydro_sim_core.simulation.stepping.model import Drives
 from hydro_sim_core.simulation.world.fixed_attributes import FixedAttributes
+from hydro_sim_core.simulation.world.link_wrenches import signs_of_pairs, wrench_about
+from hydro_sim_core.simulation.world.motion import LEAST_QUATERNION
 from hydro_sim_core.simulation.world.saved_state import SavedState
 from hydro_sim_core.simulation.world.world import World
 
@@ -85,7 +87,7 @@ class BatchWorld(FixedAttributes):
             )
         scenes = _worlds_of(scene)
         self.scene_of = _scenes_of(scene_of, self.n, len(scenes))
-        self.world = scenes[0]
+        self.world, self._scenes = scenes[0], scenes
         self.backend = _chosen(backend, scenes)
         made = CpuWorlds if self.backend == "cpu" else on_gpu
         self._worlds: CpuWorlds | SideBySideWorlds = made(scenes, self.scene_of)
@@ -166,7 +168,12 @@ class BatchWorld(FixedAttributes):
                 )
             if not bool(numpy.isfinite(given).all()):
                 raise InputError("set_state", name, "holds NaN or infinity", "give finite numbers")
-        self._worlds.set_state(chosen, numpy.asarray(q, dtype=float), numpy.asarray(v, dtype=float))
+        q, v = numpy.asarray(q, dtype=float), numpy.asarray(v, dtype=float)
+        for first in self.world.machine.quaternion_starts:
+            if bool(((q[:, first : first + 4] ** 2).sum(axis=1) < LEAST_QUATERNION**2).any()):
+                element = f"q[:, {first}:{first + 4}]"
+                raise InputError("set_state", element, "has a zero quaternion", "give unit ones")
+        self._worlds.set_state(chosen, q, v)
 
     def apply_wrench(self, link: str, wrench: Any, worlds: Any = None) -> None:
         """Let a wrench act on a link of ``m`` worlds, by default of all, from now on.
@@ -177,10 +184,10 @@ class BatchWorld(FixedAttributes):
             worlds: (m,) numbers of worlds, or a mask (n,) of which ``m`` are true.
 
         Raises:
-            InputError: There is no such link or world, the shape is wrong, or a number is not finite.
+            InputError: There is no such link or world, no force can move the link, the shape is wrong, or a number is
+                not finite.
         """
-        chosen = self._chosen(worlds)
-        self.world.applied_wrench(link)  # refuses other names
+        chosen, row = self._chosen(worlds), self.world.row_of_pushed("apply_wrench", link)
         numpy = self._worlds.numpy
         given = numpy.asarray(wrench, dtype=float)
         if given.shape != (len(chosen), 6) or not bool(numpy.isfinite(given).all()):
@@ -188,8 +195,50 @@ class BatchWorld(FixedAttributes):
                 "apply_wrench", link, f"has shape {given.shape} or is not finite", f"give ({len(chosen)}, 6)"
             )
         rows = self._worlds.rows
-        rows["machine.loads.wrench"][chosen, self.world.frame_names.index(link)] = given
+        rows["machine.loads.wrench"][chosen, row] = given
         rows["machine.loads.num"][:, 0] = (rows["machine.loads.wrench"] != 0.0).any(axis=2).sum(axis=1)
+
+    def frame_poses(self) -> Any:
+        """Poses (n, links, 4, 4) of all links in their world, in the order of ``world.frame_names``."""
+        numpy = self._worlds.numpy
+        X_WL = numpy.empty((self.n, len(self.world.frame_names), 4, 4))
+        for k, scene in enumerate(self._scenes):
+            worlds = numpy.asarray(np.flatnonzero(self.scene_of == k))
+            R_WB, p_WB = self._worlds.body_poses(k, self.q[worlds])
+            nb = p_WB.shape[1]
+            X_WB = numpy.zeros((len(worlds), nb + 1, 4, 4))
+            X_WB[:, :nb, :3, :3], X_WB[:, :nb, :3, 3] = R_WB, p_WB
+            X_WB[:, nb, :3, :3] = numpy.eye(3)  # index -1: the world
+            X_WB[:, :, 3, 3] = 1.0
+            assembly = scene.built.assembly
+            X_WL[worlds] = X_WB[:, numpy.asarray(assembly.link_body)] @ numpy.asarray(assembly.X_BL)
+        return X_WL
+
+    def frame_pose(self, name: str) -> Any:
+        """Poses (n, 4, 4) of a link in every world.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        return self.frame_poses()[:, self.world.row_of_frame("frame_pose", name)]
+
+    def contact_wrench(self, link: str, other: str | None = None) -> Any:
+        """Wrenches that contact applies to a link of every world, averaged over its last step.
+
+        Args:
+            link: Name in ``world.frame_names``.
+            other: The link or static shape that touches it; by default all that do.
+
+        Returns:
+            Torque about the origin of the link's frame where it is now, N m, then force, N, world axes: (n, 6).
+
+        Raises:
+            InputError: There is no such link, or the two cannot touch.
+        """
+        signs = signs_of_pairs(self.world.built, link, other)
+        origins = self.frame_pose(link)[:, :3, 3]
+        numpy = self._worlds.numpy
+        return wrench_about(numpy, self._worlds.patches(), numpy.asarray(signs), origins)
 
     def reset(self, worlds: Any = None) -> None:
         """Go back to the start of the scene, with its commands: all worlds, or those given.
@@ -221,7 +270,7 @@ class BatchWorld(FixedAttributes):
         chosen = self._one(world)
         probe = self._worlds.copy_of(chosen)
         probe.restore_state(saved)
-        self._worlds.take(chosen, probe)
+        self._worlds.load(chosen, probe)
 
     def copy_of(self, world: int) -> World:
         """A ``World`` of its own in the state of one of these, with the contacts of its last step.

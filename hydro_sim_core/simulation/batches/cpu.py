@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.compilation import Handle
+from hydro_sim_core.dynamics.kinematics import forward_kinematics_of_all
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.written import unusable, written_rows
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
+from hydro_sim_core.simulation.world.link_wrenches import PatchRows, rows_of
 from hydro_sim_core.simulation.world.world import World
 
 Rows = NDArray[Any]
@@ -62,6 +65,8 @@ class CpuWorlds:
         for world in scenes:
             world.save_state()  # by what states are known stays that of the scene, whatever the parameters
         self._worlds = [self._bound(scenes[k].copy(), i) for i, k in enumerate(scene_of.tolist())]
+        self._trees = [Handle(machine.model.tree) for machine in machines]
+        self._subspaces = np.zeros_like(machines[0].scratch.S)
         self._pool = ThreadPoolExecutor(_cores(), thread_name_prefix="batch")
 
     def _bound(self, world: World, i: int) -> World:
@@ -124,10 +129,28 @@ class CpuWorlds:
             self._worlds[i].reset()
             self.failures.pop(i, None)
 
-    def take(self, i: int, world: World) -> None:
-        """Continue a world from the state of another."""
+    def load(self, i: int, world: World) -> None:
+        """Continue a world from the state of another, which no step of its own led to."""
         self._worlds[i].restore_state(world.save_state())
         self.failures.pop(i, None)
+
+    def patches(self) -> PatchRows:
+        """Patches of the last step of all worlds."""
+        tables = [rows_of(world.machine.scratch.patches) for world in self._worlds]
+        most = max(len(table.pair) for table in tables)
+        num = np.array([table.num for table in tables])
+        rows = [np.zeros((len(tables), most, *array.shape[1:]), array.dtype) for array in tables[0][1:]]
+        for i, table in enumerate(tables):
+            for row, array in zip(rows, table[1:], strict=True):
+                row[i, : table.num] = array
+        return PatchRows(num, *rows)
+
+    def body_poses(self, scene: int, q: Rows) -> tuple[Rows, Rows]:
+        """Orientations (m, nb, 3, 3) and origins (m, nb, 3), m, of the bodies of a scene at coordinates (m, nq)."""
+        m, nb = len(q), len(self._subspaces)
+        R_WB, p_WB = np.empty((m * nb, 3, 3)), np.empty((m * nb, 3))
+        forward_kinematics_of_all(self._trees[scene], q, R_WB, p_WB, self._subspaces)
+        return R_WB.reshape(m, nb, 3, 3), p_WB.reshape(m, nb, 3)
 
     def copy_of(self, i: int) -> World:
         """A copy of a world, with parameters of its own."""

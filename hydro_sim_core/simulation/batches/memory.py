@@ -145,13 +145,14 @@ class Placed:
         address_of: Address of such an array.
 
     Attributes:
+        numpy: What made its arrays.
         rows: Arrays (n, ...) with a row of every world, by their path.
         lanes: (groups, lane, lanes) elements of all lanes.
         places: What ``ptx.PLACES_VARIABLE`` is to hold.
     """
 
     def __init__(self, plan: Plan, n: int, numpy: Any, address_of: Any) -> None:
-        self.plan, self.n = plan, n
+        self.plan, self.n, self.numpy = plan, n, numpy
         groups = -(-n // plan.lanes)
         self.lanes = numpy.empty((groups, plan.sizes[LANES], plan.lanes), dtype=np.int64)
         self.lanes[...] = numpy.asarray(plan.start_of_lane())[None, :, None]
@@ -178,3 +179,22 @@ class Placed:
         """(lane,) the elements of a world."""
         group, lane = divmod(world, self.plan.lanes)
         return self.lanes[group, :, lane]
+
+    def in_lanes(self, path: str) -> Any:
+        """(groups, ..., lanes) words of a field of all worlds, where they are."""
+        field = self.plan.fields[path]
+        words = self.lanes[:, field.offset : field.offset + field.values.size]
+        return words.reshape(len(words), *field.values.shape, self.plan.lanes)
+
+    def of_all(self, path: str) -> Any:
+        """(n, ...) a copy of a field of all worlds."""
+        words = self.numpy.moveaxis(self.in_lanes(path), -1, 1)
+        shape = words.shape[2:]
+        found = words.reshape(-1, *shape)[: self.n].copy()
+        dtype = self.plan.fields[path].values.dtype
+        return found.astype(dtype) if dtype == np.bool_ else found.view(dtype)
+
+
+def on_host(array: Any) -> Any:
+    """A copy of an array in the memory of the processor."""
+    return array.get() if hasattr(array, "get") else np.array(array)

@@ -11,21 +11,25 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.compilation.gpu_programs import processor_of
 from hydro_sim_core.compilation.side_by_side import SideBySide
+from hydro_sim_core.dynamics.array_form import body_poses
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.batches.memory import Placed, Plan
+from hydro_sim_core.simulation.batches.last_step import LastSteps, copy_in, copy_out
+from hydro_sim_core.simulation.batches.memory import Placed, Plan, on_host
 from hydro_sim_core.simulation.batches.programs import (
     CudaProgram,
     Program,
     present_cupy,
     stored_ptx,
 )
-from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Order, WorldData
+from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Begin, Order, WorldData
 from hydro_sim_core.simulation.batches.variants import Differing, differing_constants, share_shapes
 from hydro_sim_core.simulation.batches.written import unusable, written_rows
 from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
 from hydro_sim_core.simulation.stepping.machine import GROWTH
-from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, Scratch, State
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, State
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM
+from hydro_sim_core.simulation.world.link_wrenches import PatchRows
+from hydro_sim_core.simulation.world.motion import UNIT_ROUND_OFF
 from hydro_sim_core.simulation.world.world import World
 
 #: Worlds a warp: as many as it has threads. Fewer make more warps, which lose more than they gain by waiting in turn.
@@ -120,6 +124,8 @@ class SideBySideWorlds:
         self._world = self._scenes[0].copy()
         self._faces = max(LEAST_FACES, math.ceil(ROOM * max(map(_faces_of_a_step, scenes))))
         self._memory = self._placed()
+        self._last = LastSteps(self._n)
+        self._pushed = self._loads_now()
         if len(scenes) > 1:  # all rows have what the first one starts with
             self._begin(list(range(self._n)))
 
@@ -138,9 +144,10 @@ class SideBySideWorlds:
         machine.make_room(math.ceil(self._faces / GROWTH))
         data = MachineData(machine.model, machine.state, machine.drives, machine.loads, machine.scratch)
         order = Order(np.zeros(1, dtype=np.int64), np.full(1, DONE))
+        begin = Begin(machine.state.q, machine.state.v)
         own = {(one.owner, one.name) for one in self._differing}
         memory = SideBySide(MEMORY.row_structs, MEMORY.row_fields | own)
-        plan = Plan(WorldData(data, order), memory, self._lanes)
+        plan = Plan(WorldData(data, order, begin), memory, self._lanes)
         self._refuse_too_many(plan)
         self._program = self._program_for(plan)
         placed = Placed(plan, self._n, self.numpy, self._address_of)
@@ -206,6 +213,8 @@ class SideBySideWorlds:
 
     def _advance(self, n: int) -> None:
         """Let all worlds take ``n`` steps."""
+        self._last.begin(self.failures)
+        self._pushed = self._loads_now()
         # One launch a step, none waited for: threads that begin a step together run through the same code, which has to
         # be fetched once. In a launch of many steps they drift apart.
         for _ in range(n):
@@ -213,6 +222,7 @@ class SideBySideWorlds:
             self._program.run(self._memory, self._world.time_step)
         while self._catch_up():
             self._program.run(self._memory, self._world.time_step)
+        self._last.end(self.failures)
         self._world.machine.state.step[0] += n
 
     def _catch_up(self) -> bool:
@@ -229,19 +239,15 @@ class SideBySideWorlds:
         return bool(stopped)
 
     def _make_room(self) -> None:
-        """Make room for more contact faces; what was found in the last step is lost."""
-        kept = self.rows
-        needed = int(on_host(self._of_lanes("machine.scratch.faces_needed")).max())
+        """Make room for more contact faces."""
+        kept, told = self.rows, copy_out(self._memory)
+        needed = int(on_host(self._memory.in_lanes("machine.scratch.faces_needed")).max())
         self._faces = max(int(GROWTH * needed), self._faces)
         self._memory.release_lanes()
         self._memory = self._placed()
         for path, array in kept.items():
             self.rows[path][...] = array
-
-    def _of_lanes(self, path: str) -> Any:
-        """(groups, size, lanes) a field of all worlds."""
-        field = self._memory.plan.fields[path]
-        return self._memory.lanes[:, field.offset : field.offset + field.values.size]
+        copy_in(self._memory, told)
 
     def _step_on_processor(self, i: int) -> None:
         """Take one step of a world as a ``World`` does, in pieces; freeze it if it fails."""
@@ -250,22 +256,38 @@ class SideBySideWorlds:
         try:
             stepper.advance(1)
         except StepFailed as failure:
+            self._last.forget([i])
             why = failure.told(world.velocity_names)
             self._freeze(i, f"stays at {world.time:g} s, step {world.step_count + 1} {why}")
             return
         until = self.rows["order.until"][i].copy()
         self.take(i, world)
         self.rows["order.until"][i] = until  # steps that the others have taken meanwhile
+        if world.step_count == until[0]:  # else it goes on in its lane
+            self._last.put(self._memory, i, world.machine.scratch)
 
     def set_state(self, worlds: list[int], q: Any, v: Any) -> None:
         """Set the states of some worlds, as ``World.set_state`` does."""
         rows, state = self.rows, self._starts[0].state
+        q = self._with_unit_quaternions(q)
         for path, values in (("q", q), ("v", v), ("v_previous", v)):
             rows[f"machine.state.{path}"][worlds] = values
         for path in ("extrapolate", "dt_previous", "substep", "push"):
             rows[f"machine.state.{path}"][worlds] = 0
         rows["machine.state.overlaps"][worlds] = self.numpy.asarray(np.ones_like(state.overlaps))
+        self._last.leave(worlds)
         self._free(worlds)
+
+    def _with_unit_quaternions(self, q: Any) -> Any:
+        """The coordinates (m, nq) with quaternions of unit length, to the bits of ``World.set_state``."""
+        q = q.copy()
+        for first in self._world.machine.quaternion_starts:
+            quaternions = q[:, first : first + 4]
+            w, x, y, z = quaternions.T
+            length = self.numpy.sqrt(w * w + x * x + y * y + z * z)
+            length[abs(length - 1.0) <= UNIT_ROUND_OFF] = 1.0
+            quaternions /= length[:, None]
+        return q
 
     def reset(self, worlds: list[int]) -> None:
         """Go back to the start: all of them, or some of a scene without scripted commands.
@@ -282,6 +304,7 @@ class SideBySideWorlds:
                 "reset all worlds, or remove the scene's commands",
             )
         self._begin(worlds)
+        self._last.forget(worlds)
         if is_all:
             self._world = self._scenes[0].copy()
         self._free(worlds)
@@ -293,6 +316,11 @@ class SideBySideWorlds:
             for name, array in getattr(saved, group)._asdict().items():
                 self.rows[f"{path}.{name}"][i] = self.numpy.asarray(array)
         self._free([i])
+
+    def load(self, i: int, world: World) -> None:
+        """Continue a world from the state of another, which no step of its own led to."""
+        self.take(i, world)
+        self._last.forget([i])
 
     def _free(self, worlds: list[int]) -> None:
         """Let worlds go on from the states that they have been given."""
@@ -311,25 +339,29 @@ class SideBySideWorlds:
         }
         constants = {VARIED[name]: on_host(self.parameter(name)[i]) for name in VARIED}
         world.use_arrays(**structs, constants=constants)
-        lane = np.ascontiguousarray(on_host(self._memory.lane_of(i)))
-        world.machine.use_scratch(self._scratch_of(lane))
+        world.machine.use_scratch(self._last.scratch(self._memory, i, self._world.machine.scratch))
+        if self._last.led_here[i]:
+            begin = tuple(on_host(self.rows[f"begin.{name}"][i]) for name in Begin._fields)
+            loads = Loads(*(on_host(array[i]) for array in self._pushed))
+            world.tell_of_step(begin, loads)
+        if not self._last.is_told[i]:
+            world.machine.forget_step()
         return world
 
-    def _scratch_of(self, lane: NDArray[np.int64]) -> Scratch:
-        """The step's memory of a world whose lane this is."""
-        plan = self._memory.plan
+    def _loads_now(self) -> Loads:
+        """What pushes links now, a copy: (n, ...) each."""
+        return Loads(*(self.rows[f"machine.loads.{name}"].copy() for name in Loads._fields))
 
-        def filled(struct: Any, path: str) -> Any:
-            fields = [
-                filled(value, f"{path}.{name}")
-                if isinstance(value, tuple)
-                else plan.from_lane(lane, f"{path}.{name}")
-                for name, value in zip(struct._fields, struct, strict=True)
-            ]
-            return type(struct)(*fields)
+    def patches(self) -> PatchRows:
+        """Patches of the last step of all worlds."""
+        return self._last.patches(self._memory)
 
-        scratch: Scratch = filled(self._world.machine.scratch, "machine.scratch")
-        return scratch
+    def body_poses(self, scene: int, q: Any) -> tuple[Any, Any]:
+        """Orientations (m, nb, 3, 3) and origins (m, nb, 3), m, of the bodies of a scene at coordinates (m, nq)."""
+        R_WB, p_WB, _ = body_poses(self._scenes[scene].machine.model.tree, q)
+        if not p_WB:
+            return self.numpy.zeros((len(q), 0, 3, 3)), self.numpy.zeros((len(q), 0, 3))
+        return self.numpy.stack(R_WB, axis=1), self.numpy.stack(p_WB, axis=1)
 
 
 def _refuse_scripts(scenes: Sequence[World]) -> None:
@@ -354,8 +386,3 @@ def _faces_of_a_step(world: World) -> int:
 def _parameter_path(name: str) -> str:
     owner, field = VARIED[name]
     return f"machine.model.{'' if owner.__name__ == 'Model' else 'tree.'}{field}"
-
-
-def on_host(array: Any) -> Any:
-    """A copy of an array in the memory of the processor."""
-    return array.get() if hasattr(array, "get") else np.array(array)

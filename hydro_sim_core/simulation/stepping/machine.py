@@ -108,12 +108,9 @@ class Machine:
     def restart(self, q: np.ndarray) -> None:
         """Reset to rest at coordinates ``q`` (nq,) and time zero, without contacts and with zero counters."""
         self.restore_state(make_state(q, np.zeros(len(self.state.v)), len(self.model.pairs)))
-        self.forget_contacts()
+        self.forget_step()
         for load in self.loads:
             load[:] = 0
-        self.scratch.effort[:] = 0.0
-        self.scratch.solver.report[:] = 0.0
-        self.scratch.solver.report[CONVERGED] = 1.0
 
     def make_room(self, faces: int) -> None:
         """Replace the memory by one for more than ``faces`` contact faces; patches are lost, other results kept."""
@@ -191,6 +188,13 @@ class Machine:
         for first in self.quaternion_starts:
             weights[first : first + 4] = 2.0
         return weights
+
+    def forget_step(self) -> None:
+        """Tell of no step."""
+        self.forget_contacts()
+        self.scratch.effort[:] = 0.0
+        self.scratch.solver.report[:] = 0.0
+        self.scratch.solver.report[CONVERGED] = 1.0
 
     def forget_contacts(self) -> None:
         """Drop the contacts of the last step, which no longer belong to the state."""

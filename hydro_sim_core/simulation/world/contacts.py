@@ -20,13 +20,14 @@ from hydro_sim_core.simulation.world.contact_records import (
     unrepeated_contacts,
 )
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
-from hydro_sim_core.simulation.world.parts import WorldParts
+from hydro_sim_core.simulation.world.kinematics import WorldKinematics
+from hydro_sim_core.simulation.world.link_wrenches import rows_of, signs_of_pairs, wrench_about
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
 
 Array = NDArray[np.float64]
 
 
-class WorldContacts(WorldParts):
+class WorldContacts(WorldKinematics):
     """Contacts and diagnostics of the last step."""
 
     @cached_property
@@ -60,6 +61,26 @@ class WorldContacts(WorldParts):
         that press at the begin of the step, each with its share of the force, and pairs count that are within reach.
         """
         return self.patches_of(self.record_contacts())
+
+    def contact_wrench(self, link: str, other: str | None = None) -> Array:
+        """Wrench that contact applies to a link, summed over all patches, averaged over the last step.
+
+        Args:
+            link: Name in ``frame_names``.
+            other: The link or static shape that touches it; by default all that do.
+
+        Returns:
+            Torque about the origin of the link's frame where it is now, N m, then force, N, world axes: (6,).
+
+        Raises:
+            InputError: There is no such link, or the two cannot touch.
+        """
+        row = self.row_of_frame("contact_wrench", link)
+        signs = signs_of_pairs(self._built, link, other)
+        wrench: Array = wrench_about(
+            np, rows_of(self._scratch.patches), signs, self.frame_poses()[row, :3, 3]
+        )
+        return wrench
 
     def record_contacts(self) -> ContactRecord:
         """Copy the last step's contacts, for later conversion to patches in any thread."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError, shortened
+from hydro_sim_core.simulation.stepping.model import Loads, copied, overwrite
 from hydro_sim_core.simulation.world.contacts import WorldContacts
-from hydro_sim_core.simulation.world.kinematics import WorldKinematics
 from hydro_sim_core.simulation.world.pulls import Pull, WorldPulls
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Transmitted(NamedTuple):
     X_WL: Array
 
 
-class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
+class WorldJointWrenches(WorldPulls, WorldContacts):
     """Wrenches through joints, from the momentum of what they carry and all that acts on it."""
 
     _loads_before: StepLoads
@@ -85,7 +85,7 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
 
     def through(self, link: str, X_LF: Array, transmitted: Transmitted) -> Array:
         """Torque and force (6,) that a link applies to its parent, about and along the frame ``X_LF`` (4, 4) in it."""
-        row = self._frame("joint_wrench", link)
+        row = self.row_of_frame("joint_wrench", link)
         X_WF = transmitted.X_WL[row] @ X_LF
         R_FW, moment, force = X_WF[:3, :3].T, transmitted.wrench[row, :3], transmitted.wrench[row, 3:]
         return -np.concatenate([R_FW @ (moment - _cross(X_WF[:3, 3], force)), R_FW @ force])
@@ -131,6 +131,16 @@ class WorldJointWrenches(WorldPulls, WorldKinematics, WorldContacts):
     def loads_of_next_step(self) -> StepLoads:
         """What will push links during the next step, a copy."""
         return self._present_loads()
+
+    def tell_of_step(self, before: tuple[Array, Array], loads: Loads) -> None:
+        """Tell of a last step that began with ``q`` (nq,) and ``v`` (nv,), and in which ``loads`` pushed.
+
+        For a world that is given the results of a step, instead of taking it.
+        """
+        present = copied(self._machine.loads)
+        overwrite(self._machine.loads, loads)
+        self._before, self._loads_before = before, self._present_loads()
+        overwrite(self._machine.loads, present)
 
     def _transmitted_now(self) -> Transmitted:
         return self.transmitted(self._before, (self.q, self.v), self.contacts, self._loads_before)

@@ -61,7 +61,7 @@ class WorldKinematics(WorldParts):
         Raises:
             InputError: There is no such link.
         """
-        return self.frame_poses()[self._frame("frame_pose", name)]
+        return self.frame_poses()[self.row_of_frame("frame_pose", name)]
 
     def frame_jacobian(self, name: str) -> Array:
         """Jacobian J (6, nv) of the origin of a link's frame, world axes: ``J v = [w_WF; v_WF]``.
@@ -69,7 +69,7 @@ class WorldKinematics(WorldParts):
         Raises:
             InputError: There is no such link.
         """
-        index = self._frame("frame_jacobian", name)
+        index = self.row_of_frame("frame_jacobian", name)
         body = int(self._built.assembly.link_body[index])
         evaluator = self._evaluator.update(self._state.q)
         X_WF = product(evaluator.body_pose(body), self._built.assembly.X_BL[index])  # as the compiled loop

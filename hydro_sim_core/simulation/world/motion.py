@@ -20,7 +20,9 @@ from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 Array = NDArray[np.float64]
 
 #: Difference from one of the length of a quaternion that a step has normalised.
-_ROUND_OFF = 1e-15
+UNIT_ROUND_OFF = 1e-15
+#: Least length of a quaternion that may be set: less is no turn.
+LEAST_QUATERNION = 1e-6
 #: How far beyond its limits a joint may be put, rad or m: a stop yields by as much to a load, and encoders tell it.
 BEYOND_LIMITS = 1e-5
 
@@ -41,11 +43,13 @@ class WorldMotion(WorldParts):
         q, v = checked_array("q", q, len(self._state.q)), checked_array("v", v, len(self._state.v))
         for first in self._machine.quaternion_starts:
             length = norm(q[first : first + 4])
-            if length < 1e-6:
+            if length < LEAST_QUATERNION:
                 raise InputError(
                     "set_state", f"q[{first}:{first + 4}]", "is a zero quaternion", "give a unit one"
                 )
-            if abs(length - 1.0) > _ROUND_OFF:  # else a state that the world told would change when set again
+            if (
+                abs(length - 1.0) > UNIT_ROUND_OFF
+            ):  # else a state that the world told would change when set again
                 q[first : first + 4] /= length
         self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
         for history in (
@@ -219,15 +223,24 @@ class WorldMotion(WorldParts):
         Raises:
             InputError: There is no such link, no force can move it, or the wrench is invalid. Nothing is then changed.
         """
-        row = self._frame("apply_wrench", link)
+        row = self.row_of_pushed("apply_wrench", link)
+        loads = self._machine.loads
+        loads.wrench[row] = 0.0 if wrench is None else checked_array("wrench", wrench, 6)
+        count_loads(loads)
+
+    def row_of_pushed(self, asker: str, link: str) -> int:
+        """Row in ``frame_names`` of a link that forces move.
+
+        Raises:
+            InputError: There is no such link, or no force can move it.
+        """
+        row = self.row_of_frame(asker, link)
         model = self._built.model
         body = int(model.link_body[row])
         if body < 0 or model.tree.prescribed[model.tree.v_index[body]]:
             problem = "is fixed to the world" if body < 0 else "moves as it is told, whatever pushes it"
-            raise InputError("apply_wrench", f"link '{link}'", problem, "push a link that forces move")
-        loads = self._machine.loads
-        loads.wrench[row] = 0.0 if wrench is None else checked_array("wrench", wrench, 6)
-        count_loads(loads)
+            raise InputError(asker, f"link '{link}'", problem, "push a link that forces move")
+        return row
 
     def applied_wrench(self, link: str) -> Array:
         """The wrench (6,) that ``apply_wrench`` set for a link, a copy.
@@ -235,4 +248,4 @@ class WorldMotion(WorldParts):
         Raises:
             InputError: There is no such link.
         """
-        return self._machine.loads.wrench[self._frame("applied_wrench", link)].copy()
+        return self._machine.loads.wrench[self.row_of_frame("applied_wrench", link)].copy()

@@ -119,7 +119,12 @@ class WorldParts(FixedAttributes):
         evaluator: TreeEvaluator = own.evaluator
         return evaluator
 
-    def _frame(self, asker: str, name: str) -> int:
+    def row_of_frame(self, asker: str, name: str) -> int:
+        """Row of a link in ``frame_names``.
+
+        Raises:
+            InputError: There is no such link; ``asker`` is who asks.
+        """
         index = self._frame_index.get(str(name))
         if index is None:
             mend = did_you_mean(str(name), self.frame_names)

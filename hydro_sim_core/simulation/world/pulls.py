@@ -111,7 +111,7 @@ class WorldPulls(WorldParts):
         Raises:
             InputError: There is no such link.
         """
-        self._set_pull(self._frame("let_go", link), 0.0)
+        self._set_pull(self.row_of_frame("let_go", link), 0.0)
 
     @property
     def pulls(self) -> tuple[Pull, ...]:
@@ -131,7 +131,7 @@ class WorldPulls(WorldParts):
         self, link: str, point: ArrayLike, target: ArrayLike, stiffness: float | None, damping: float | None
     ) -> tuple[int, Array]:
         """Row of the link, and its row of ``Loads.pull`` with 0 in place of what is None."""
-        row = self._frame("pull", link)
+        row = self.row_of_frame("pull", link)
         problem = self._why_unmoved(row)
         if problem is not None:
             raise InputError("pull", f"link '{link}'", problem, "pull a link that forces move")

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 import hydro_sim_core as hs
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.compiling import HERE, compiled
+from hydro_sim_core.simulation.batches.last_step import scratch_in_lane
 from hydro_sim_core.simulation.batches.memory import Placed, Plan, as_words
-from hydro_sim_core.simulation.batches.programs import THREADS, HostProgram, Program
+from hydro_sim_core.simulation.batches.programs import THREADS, HostProgram, Program, present_cupy
 from hydro_sim_core.simulation.batches.side_by_side import SideBySideWorlds
+from hydro_sim_core.simulation.batches.stepping import Begin
 from hydro_sim_core.simulation.stepping.model import State
 from hydro_sim_core.simulation.stepping.step import DONE, advance
 from hydro_sim_core.solvers.solve import solver_entry
@@ -33,10 +36,16 @@ class StepByStep:
             if remaining <= 0 or rows["order.status"][i, 0] != DONE:
                 continue
             machine = self.worlds.copy_of(i).machine
-            rows["order.status"][i] = advanced(machine, dt, remaining)
+            lane = memory.lane_of(i)
+            machine.use_scratch(scratch_in_lane(memory, i, machine.scratch))
+            for _ in range(remaining):
+                for name in Begin._fields:
+                    rows[f"begin.{name}"][i] = getattr(machine.state, name)
+                rows["order.status"][i] = advanced(machine, dt, 1)
+                if rows["order.status"][i, 0] != DONE:
+                    break
             for name in State._fields:
                 rows[f"machine.state.{name}"][i] = getattr(machine.state, name)
-            lane = memory.lane_of(i)
             for path, field in plan.fields.items():
                 if path.startswith("machine.scratch."):
                     words = words_at(machine.scratch, path.split(".")[2:])
@@ -74,6 +83,15 @@ def host_program(plan: Plan) -> HostProgram:
 
     module = compiled(plan, solver_entry("newton", "lagged"), HERE, THREADS)
     return HostProgram(ptx.object_of_module(module.decode()))
+
+
+def has_gpu() -> bool:
+    """Whether batches can run on a GPU here."""
+    try:
+        present_cupy("cuda")
+    except InputError:
+        return False
+    return True
 
 
 def host(array: Any) -> np.ndarray:
