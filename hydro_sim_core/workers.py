@@ -11,6 +11,8 @@ from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from hydro_sim_core.threads import leave_cores_to_others
+
 #: What kills a process once may be a passing want of memory; what does it twice is the work itself.
 _TRIES = 2
 
@@ -141,6 +143,7 @@ class _Once(logging.Filter):
 
 def _serve(connection: Connection, work: Callable[[Any], Any]) -> None:
     """Answer until the other end is closed, also by the end of its process."""
+    leave_cores_to_others()
     if logging.lastResort is not None:  # what prints where nobody has asked for more
         logging.lastResort.addFilter(_Once())
     while True:

@@ -6,10 +6,14 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation.teams import PART, end_part, meet, parts_to_share, publish, take_part
 from hydro_sim_core.solvers.joint_terms import joint_impulse
+from hydro_sim_core.solvers.options import LEAST_BLOCKS
 from hydro_sim_core.solvers.patch_terms import evaluate_patch, is_point
 from hydro_sim_core.solvers.problem import DRIFT
 
+#: Jobs of a team that solves: the patches of an island, and islands.
+EVALUATE, SOLVE = range(2)
 #: Share of the momenta below which a residual is round-off of their sums.
 LEAST_SHARE = 1e-14
 
@@ -163,6 +167,65 @@ def add_to_matrix(problem, p, of_patch, scratch):
 
 
 @kernel
+def evaluate_patches(problem, law, island, scratch):
+    """Write impulses and Hessians of an island's patches at ``scratch.v``; the team shares them if they are many.
+
+    Reads scratch.team: least, task.
+    """
+    parts = parts_to_share(scratch.team)
+    if parts > 1 and blocks_of(problem, island) < scratch.team.least[LEAST_BLOCKS]:
+        parts = 1
+    if parts == 1:
+        evaluate_part(problem, law, island, 0, 1, scratch)
+        return
+    publish(scratch.team, EVALUATE, island, parts)
+    while take_part(scratch.team):
+        evaluate_part(problem, law, island, scratch.team.task[PART], parts, scratch)
+        end_part(scratch.team)
+    meet(scratch.team, parts)
+
+
+@kernel
+def evaluate_part(problem, law, island, part, parts, scratch):
+    """One of the parts of ``evaluate_patches``: patches of about as many faces as the others have.
+
+    Reads scratch: patch_hessians, patch_impulse, sums, twists, v; problem.islands: first_patch, patches.
+    Writes scratch: patch_hessians, patch_impulse, sums, twists.
+    """
+    islands, before = problem.islands, 0
+    total = blocks_of(problem, island) if parts > 1 else 1
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        # A patch belongs to the part that its first block falls into, and each is evaluated by itself.
+        if before * parts // total == part:
+            relative_twist(problem, p, scratch.v, DRIFT, scratch.twists[p])
+            impulse, hessian = scratch.patch_impulse[p], scratch.patch_hessians[p]
+            evaluate_patch(problem, law, p, scratch.twists[p], scratch.sums, impulse, hessian)
+        before += weight_of(problem, p) if parts > 1 else 0
+
+
+@kernel(inline=True)
+def weight_of(problem, p):
+    """Work that a patch makes, in blocks of faces; a contact at an equivalent point has none, and counts as one.
+
+    Reads problem: first_block.
+    """
+    return 1 if is_point(problem, p) else max(problem.first_block[p + 1] - problem.first_block[p], 1)
+
+
+@kernel
+def blocks_of(problem, island):
+    """Work that all patches of an island make, in blocks of faces.
+
+    Reads problem.islands: first_patch, patches.
+    """
+    islands, total = problem.islands, 0
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        total += weight_of(problem, islands.patches[n])
+    return total
+
+
+@kernel
 def momentum_residual(problem, law, island, scratch):
     """Residual of an island at ``scratch.v``; norms are scaled by diag(A)^-1/2, so that turns and shifts compare.
 
@@ -176,20 +239,18 @@ def momentum_residual(problem, law, island, scratch):
         Norm of the residual relative to the momenta that the step exchanges, so that a body in swift motion obeys small
         forces as one at rest does; zero where it is round-off. The same relative to the momenta themselves.
 
-    Reads problem: A, jacobian, momentum, push; scratch: impulse, patch_hessians, patch_impulse, sums, twists, v;
-    problem.islands: columns, first, first_patch, patches.
-    Writes scratch: impulse, patch_hessians, patch_impulse, residual, sums, twists.
+    Reads problem: A, jacobian, momentum, push; scratch: impulse, patch_impulse, v; problem.islands: columns, first,
+    first_patch, patches.
+    Writes scratch: impulse, residual.
     """
     islands, v, impulse = problem.islands, scratch.v, scratch.impulse
     begin, end = islands.first[island], islands.first[island + 1]
-    relative_twists(problem, island, v, DRIFT, scratch.twists)
+    evaluate_patches(problem, law, island, scratch)
     for i in range(begin, end):
         impulse[i], _ = joint_impulse(problem, i, v[i])
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        of_patch, hessian = scratch.patch_impulse[p], scratch.patch_hessians[p]
-        evaluate_patch(problem, law, p, scratch.twists[p], scratch.sums, of_patch, hessian)
-        J, columns = problem.jacobian[p], islands.columns[p]
+        of_patch, J, columns = scratch.patch_impulse[p], problem.jacobian[p], islands.columns[p]
         f0, f1, f2, f3, f4, f5 = of_patch[0], of_patch[1], of_patch[2], of_patch[3], of_patch[4], of_patch[5]
         for side in range(2):
             for i in range(columns[side, 0], columns[side, 1]):

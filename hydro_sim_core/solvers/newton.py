@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation.instructions import one_thread_a_world
 from hydro_sim_core.solvers.balance import assemble_hessian, inertia_times, momentum_residual, relative_twists
 from hydro_sim_core.solvers.face_laws import LAGGED, friction_softness
 from hydro_sim_core.solvers.joint_terms import joint_impulse
-from hydro_sim_core.solvers.linear import factorise, solve_factorised
+from hydro_sim_core.solvers.linear import factorise, factorise_wide, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
 from hydro_sim_core.solvers.patch_terms import is_point, patch_slope, update_patch_friction_bounds
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
@@ -27,6 +28,8 @@ LINE_SEARCH_ITERATIONS = 60
 #: Friction bounds have settled when no patch's bounds change by more than this share; limit on solves.
 SETTLED_CHANGE = 0.05
 MAX_SOLVES = 10
+#: Velocities of an island from which ``factorise_wide`` pays.
+WIDE = 48
 #: Below this share of the momenta a residual that no longer falls is round-off, which no step can improve.
 ROUND_OFF = 1e-11
 
@@ -190,12 +193,24 @@ def _move(problem, law, island, scratch):
 
 
 @kernel
+def _factorise_hessian(scratch, begin, end, envelope):
+    """Cholesky factor of an island's Hessian, in its place; False if none exists.
+
+    Reads scratch: hessian, reach.
+    Writes scratch: hessian, reach.
+    """
+    if one_thread_a_world() or end - begin < WIDE:
+        return factorise(scratch.hessian, scratch.hessian, begin, end, envelope)
+    return factorise_wide(scratch.hessian, begin, end, envelope, scratch.reach)
+
+
+@kernel
 def minimise(problem, options, law, island, scratch):
     """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``.
 
     Reads options: max_iterations; scratch: direction, hessian, island_report, residual; problem.islands: envelope,
     first.
-    Writes scratch: direction, hessian, island_report.
+    Writes scratch: direction, island_report.
     """
     begin, end = problem.islands.first[island], problem.islands.first[island + 1]
     envelope, report = problem.islands.envelope, scratch.island_report
@@ -211,7 +226,7 @@ def minimise(problem, options, law, island, scratch):
         if iteration == options.max_iterations:
             return
         assemble_hessian(problem, island, scratch)
-        if not factorise(scratch.hessian, scratch.hessian, begin, end, envelope):
+        if not _factorise_hessian(scratch, begin, end, envelope):
             return
         for i in range(begin, end):
             scratch.direction[i] = -scratch.residual[i]

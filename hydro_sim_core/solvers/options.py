@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float1D, Float2D, Float3D
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D
+from hydro_sim_core.compilation.teams import Team, make_team
 from hydro_sim_core.solvers.patch_terms import NUM_SUMS
 from hydro_sim_core.solvers.problem import LANES, ContactProblem
 
@@ -50,6 +51,7 @@ class SolverScratch(NamedTuple):
         patch_hessians: (patches, 6, 6) Hessian of every patch.
         product: (6, nv) patch Hessian times Jacobian.
         hessian: (nv, nv).
+        reach: (nv,) see ``linear.factorise_wide``.
         matrix: (nv, nv) second matrix of a method: a Hessian without symmetry, or the Cholesky factor of A.
         residual: (nv,) residual of the momentum balance.
         impulse: (nv,) generalised impulse of contacts and joints.
@@ -63,6 +65,7 @@ class SolverScratch(NamedTuple):
         island_report: (NUM_REPORT,) report on the island that is being solved.
         reports: (trees, NUM_REPORT) report on every island.
         report: (NUM_REPORT,) worst value of each entry over all islands.
+        team: The threads that solve together; the others have this memory too, but for what is one patch's or island's.
     """
 
     v: Float1D
@@ -73,6 +76,7 @@ class SolverScratch(NamedTuple):
     patch_hessians: Float3D
     product: Float2D
     hessian: Float2D
+    reach: Int1D
     matrix: Float2D
     residual: Float1D
     impulse: Float1D
@@ -86,6 +90,15 @@ class SolverScratch(NamedTuple):
     island_report: Float1D
     reports: Float2D
     report: Float1D
+    team: Team
+
+
+#: From how much it pays to share work among a team, some 50 and 10 us of one thread's time: faces that are found, and
+#: blocks of faces that are evaluated or solved. ``Team.least`` has both, by their places.
+FACES_TO_SHARE, BLOCKS_TO_SHARE = 500, 128
+LEAST_FACES, LEAST_BLOCKS = range(2)
+#: What each thread of a team has for itself: memory of the patch or island that it works on.
+OWN = ("product", "trial_twist", "sums", "island_report")
 
 
 def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> SolverScratch:
@@ -100,6 +113,7 @@ def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> S
         patch_hessians=np.zeros((max_patches, 6, 6)),
         product=np.zeros((6, nv)),
         hessian=np.zeros((nv, nv)),
+        reach=np.zeros(nv, dtype=np.int64),
         matrix=np.zeros((nv, nv)),
         residual=np.zeros(nv),
         impulse=np.zeros(nv),
@@ -113,4 +127,5 @@ def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> S
         island_report=np.zeros(NUM_REPORT),
         reports=np.zeros((len(problem.islands.island), NUM_REPORT)),
         report=np.zeros(NUM_REPORT),
+        team=make_team(FACES_TO_SHARE, BLOCKS_TO_SHARE),
     )

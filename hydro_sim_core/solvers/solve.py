@@ -8,13 +8,33 @@ from functools import cache
 from typing import Annotated, Any
 
 from hydro_sim_core.compilation import Entry, EntryLayout, entry_from_table, kernel
+from hydro_sim_core.compilation.teams import (
+    ABOUT,
+    HELPER,
+    KIND,
+    PART,
+    PARTS,
+    WITHIN,
+    end_part,
+    meet,
+    parts_to_share,
+    publish,
+    take_part,
+)
 from hydro_sim_core.description.solver_choices import friction_laws, solver_methods
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import referred
+from hydro_sim_core.solvers.balance import (
+    EVALUATE,
+    SOLVE,
+    blocks_of,
+    evaluate_part,
+)
 from hydro_sim_core.solvers.face_laws import FaceLaw
 from hydro_sim_core.solvers.options import (
     CONVERGED,
     ITERATIONS,
+    LEAST_BLOCKS,
     NUM_REPORT,
     SOLVES,
     SolverOptions,
@@ -40,7 +60,8 @@ def solver_entry(method: str, law: str) -> Any:
     velocities at the end of the step. Afterwards ``report`` holds iterations, relative momentum residual, 1 if
     converged, number of solves and largest change of the friction bounds, each the worst of all islands; ``twists``,
     ``patch_impulse`` and ``normal_impulse`` are those of the solution. It returns whether the residual of every island
-    reached the tolerance. Islands that are marked as solved keep their solution.
+    reached the tolerance. Islands that are marked as solved keep their solution. Called with the scratch memory of a
+    helper it does the part that this one has taken.
 
     Args:
         method: Name of a method.
@@ -62,6 +83,8 @@ def _made_entry(method: str, law: str) -> Any:
     solve_island = referred(solver_methods()[method].solve, f"solver method '{method}'")
 
     def solve(problem: ContactProblem, options: SolverOptions, scratch: SolverScratch) -> bool:
+        if scratch.team.task[HELPER] != 0:
+            return _help(problem, options, solve_island, of_faces, scratch)
         return _solve_islands(problem, options, solve_island, of_faces, scratch)
 
     # No name of a row has this sign, so that no two pairs have one name.
@@ -89,31 +112,28 @@ def make_entry(name: str) -> None:
 def _solve_islands(problem, options, solve_island, law, scratch):
     """Solve every island that is not solved yet by ``solve_island``; see ``solver_entry``.
 
-    Contacts at equivalent points need a Newton of their own, whatever the method.
+    Islands are shared among the team if no one of them makes most of the work.
 
-    Reads scratch: island_report, normal_impulse, report, reports, twists; problem.islands: first_patch, keeps, num,
-    patches; problem.points: is_new.
-    Writes scratch: island_report, normal_impulse, report, reports.
+    Reads scratch: report, reports; problem.islands: num; scratch.team: least, task.
+    Writes scratch: report; scratch.team: words.
     """
-    report, of_island, islands = scratch.report, scratch.island_report, problem.islands
+    report, num = scratch.report, problem.islands.num[0]
+    parts = parts_to_share(scratch.team)
+    if parts > 1 and not _are_many(problem, scratch.team.least[LEAST_BLOCKS]):
+        parts = 1
+    if parts == 1:
+        _solve_part(problem, options, solve_island, law, 0, 1, scratch)
+    else:
+        publish(scratch.team, SOLVE, 0, parts)
+        scratch.team.words[WITHIN] = 1
+        while take_part(scratch.team):
+            _solve_part(problem, options, solve_island, law, scratch.team.task[PART], parts, scratch)
+            end_part(scratch.team)
+        meet(scratch.team, parts)
+        scratch.team.words[WITHIN] = 0
     report[:] = 0.0
     report[CONVERGED] = 1.0
-    for island in range(islands.num[0]):
-        if not islands.keeps[island]:
-            of_island[:] = 0.0
-            if has_points(problem, island):
-                if problem.points.is_new[0] == 0:
-                    # Of a step that is solved until its contacts repeat themselves.
-                    of_island[ITERATIONS] = scratch.reports[island, ITERATIONS]
-                    of_island[SOLVES] = scratch.reports[island, SOLVES]
-                solve_with_points(problem, options, law, island, scratch)
-            else:
-                solve_island(problem, options, law, island, scratch)
-            for i in range(NUM_REPORT):
-                scratch.reports[island, i] = of_island[i]
-            for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
-                p = islands.patches[n]
-                sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])
+    for island in range(num):
         # Every entry of the report is the worst of all islands.
         for i in range(NUM_REPORT):
             # Written so that NaN is kept.
@@ -122,3 +142,83 @@ def _solve_islands(problem, options, solve_island, law, scratch):
             if worse:
                 report[i] = entry
     return report[CONVERGED] > 0.0
+
+
+@kernel
+def _help(problem, options, solve_island, law, scratch):
+    """Do the part of a job that a helper has taken; the result means nothing.
+
+    Reads scratch.team: task, words.
+    """
+    team = scratch.team
+    part, parts = team.task[PART], team.task[PARTS]
+    if team.task[KIND] == EVALUATE:
+        evaluate_part(problem, law, team.words[ABOUT], part, parts, scratch)
+    else:
+        _solve_part(problem, options, solve_island, law, part, parts, scratch)
+    return True
+
+
+@kernel
+def _are_many(problem, least):
+    """Whether it pays to share islands: there are ``least`` blocks of faces, and no one of them has most.
+
+    Contacts at equivalent points have memory that islands share.
+
+    Reads problem: num_patches; problem.islands: keeps, num; problem.points: first_patch.
+    """
+    if problem.num_patches[0] > problem.points.first_patch[0]:
+        return False
+    total, most = 0, 0
+    for island in range(problem.islands.num[0]):
+        if not problem.islands.keeps[island]:
+            blocks = blocks_of(problem, island)
+            total, most = total + blocks, max(most, blocks)
+    return total >= least and 2 * most <= total
+
+
+@kernel
+def _solve_part(problem, options, solve_island, law, part, parts, scratch):
+    """Solve one of the parts of the islands that are not solved yet, with about as many faces as the others have.
+
+    Reads problem.islands: keeps, num.
+    """
+    islands, total, before = problem.islands, 0 if parts > 1 else 1, 0
+    if parts > 1:
+        for island in range(islands.num[0]):
+            total += 0 if islands.keeps[island] else 1 + blocks_of(problem, island)
+    for island in range(islands.num[0]):
+        if islands.keeps[island]:
+            continue
+        # An island belongs to the part that its begin falls into.
+        if before * parts // total == part:
+            _solve_island(problem, options, solve_island, law, island, scratch)
+        if parts > 1:
+            before += 1 + blocks_of(problem, island)
+
+
+@kernel
+def _solve_island(problem, options, solve_island, law, island, scratch):
+    """Solve an island, and report on it.
+
+    Contacts at equivalent points need a Newton of their own, whatever the method.
+
+    Reads scratch: island_report, normal_impulse, reports, twists; problem.islands: first_patch, patches;
+    problem.points: is_new.
+    Writes scratch: island_report, normal_impulse, reports.
+    """
+    of_island, islands = scratch.island_report, problem.islands
+    of_island[:] = 0.0
+    if has_points(problem, island):
+        if problem.points.is_new[0] == 0:
+            # Of a step that is solved until its contacts repeat themselves.
+            of_island[ITERATIONS] = scratch.reports[island, ITERATIONS]
+            of_island[SOLVES] = scratch.reports[island, SOLVES]
+        solve_with_points(problem, options, law, island, scratch)
+    else:
+        solve_island(problem, options, law, island, scratch)
+    for i in range(NUM_REPORT):
+        scratch.reports[island, i] = of_island[i]
+    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
+        p = islands.patches[n]
+        sum_normal_impulses(problem, law, p, scratch.twists[p], scratch.normal_impulse[p])

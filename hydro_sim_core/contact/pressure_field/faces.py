@@ -245,6 +245,25 @@ def move_face(faces, old, new):
             faces.polygons[new, i, axis] = faces.polygons[old, i, axis]
 
 
+@kernel
+def copy_faces(source, begin, num, target, first):
+    """Copy ``num`` faces of a buffer from column ``begin`` on into another one from column ``first`` on.
+
+    Reads source: data, elements, num_vertices, polygons.
+    Writes target: data, elements, num_vertices, polygons.
+    """
+    for row in range(NUM_ROWS):
+        for f in range(num):
+            target.data[row, first + f] = source.data[row, begin + f]
+    for f in range(num):
+        to, of = first + f, begin + f
+        target.elements[to, 0], target.elements[to, 1] = source.elements[of, 0], source.elements[of, 1]
+        target.num_vertices[to] = source.num_vertices[of]
+        for i in range(source.num_vertices[of]):
+            for axis in range(3):
+                target.polygons[to, i, axis] = source.polygons[of, i, axis]
+
+
 @kernel(inline=True)
 def crosses_zero(work, n):
     """Whether the pressure on the polygon in ``work`` has both signs, by more than round-off.

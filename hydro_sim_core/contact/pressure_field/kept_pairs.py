@@ -9,7 +9,7 @@ What is kept saves time and changes no result: faces come sorted by their elemen
 a list and without. So states, copies and replays know nothing of it.
 
 Lists of all pairs of geometries stand one after the other in two pools: that of the last step is read, the other
-written.
+written. Each thread of a team writes to two pools of its own, and reads those that others have written, too.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from hydro_sim_core.contact.pressure_field.boxes import extent
 from hydro_sim_core.contact.pressure_field.faces import NUM_ROWS
 from hydro_sim_core.contact.pressure_field.visits import key_of
 
-#: Entries of ``KeptPairs.now``: number of the present pass over all pairs, filled rows of the pools.
-PASS, NUM_FOUND, NUM_CANDIDATES = range(3)
+#: Entries of ``KeptPairs.now``: number of the present pass over all pairs, filled rows of the pools, and which two
+#: pools this thread writes by turns.
+PASS, NUM_FOUND, NUM_CANDIDATES, POOLS = range(4)
 #: Entries of a row of ``KeptPairs.spans``: pass in which it was written, first row and number in the pools of pairs
-#: with polygons and of candidates.
-WRITTEN, FIRST, FOUND, FIRST_CANDIDATE, CANDIDATES = range(5)
+#: with polygons and of candidates, and which pools.
+WRITTEN, FIRST, FOUND, FIRST_CANDIDATE, CANDIDATES, WRITTEN_TO = range(6)
 #: Entries of a row of ``KeptPairs.poses``: pose of A in B at the last query, rotation by rows, then origin; the same
 #: when the trees were asked; the skin, m.
 LAST, ASKED, SKIN = 0, 12, 24
@@ -55,13 +56,14 @@ class KeptPairs(NamedTuple):
     """Memory of the lists.
 
     Attributes:
-        now: (3,) see ``PASS``.
-        spans: (P, 5) of each pair of geometries, see ``WRITTEN``.
+        now: (4,) see ``PASS``.
+        spans: (P, 6) of each pair of geometries, see ``WRITTEN``.
         poses: (P, 25) of each pair of geometries, see ``LAST``.
         doubts: (P, 5) why round-off decided about each pair of geometries, see ``NOTED``.
-        found: (2, n, 3) pools of pairs with polygons: element of A, element of B, word (see ``lanes``).
-        candidates: (2, n, 2) pools of candidates.
-        ways: (2, n) of each candidate, how far (m) A may move from where the trees were asked without a polygon there.
+        found: (2 threads, n, 3) pools of pairs with polygons: element of A, element of B, word (see ``lanes``).
+        candidates: (2 threads, n, 2) pools of candidates.
+        ways: (2 threads, n) of each candidate, how far (m) A may move from where the trees were asked without a polygon
+            there.
         vanished: (n, 3) pairs that have no polygon any more, with their last word.
         faces: (m, NUM_ROWS) face of each polygon in the order in which they were found, rows as in ``FaceBuffer.data``.
         places: (n,) where in that order each pair stands after sorting.
@@ -83,20 +85,24 @@ class KeptPairs(NamedTuple):
     words: Int2D
 
 
-def make_kept_pairs(num_pairs: int, max_faces: int) -> KeptPairs:
-    """Allocate lists for a number of pairs of geometries with up to ``max_faces`` faces of each.
+#: What each thread of a team has for itself.
+OWN = ("now", "vanished", "faces", "places", "order", "words")
+
+
+def make_kept_pairs(num_pairs: int, max_faces: int, threads: int = 1) -> KeptPairs:
+    """Allocate lists for a number of pairs of geometries with up to ``max_faces`` faces of each, found by some threads.
 
     One row more serves queries that keep nothing.
     """
     size = _ROWS_A_FACE * max_faces
     return KeptPairs(
-        now=np.zeros(3, dtype=np.int64),
-        spans=np.full((num_pairs + 1, 5), -9, dtype=np.int64),
+        now=np.zeros(4, dtype=np.int64),
+        spans=np.full((num_pairs + 1, 6), -9, dtype=np.int64),
         poses=np.zeros((num_pairs + 1, 25)),
         doubts=np.full((num_pairs + 1, 5), -9, dtype=np.int64),
-        found=np.zeros((2, size, 3), dtype=np.int64),
-        candidates=np.zeros((2, size, 2), dtype=np.int64),
-        ways=np.zeros((2, size)),
+        found=np.zeros((2 * threads, size, 3), dtype=np.int64),
+        candidates=np.zeros((2 * threads, size, 2), dtype=np.int64),
+        ways=np.zeros((2 * threads, size)),
         vanished=np.zeros((size, 3), dtype=np.int64),
         faces=np.zeros((max_faces, NUM_ROWS)),
         places=np.zeros(size, dtype=np.int64),
@@ -115,6 +121,17 @@ def begin_pass(kept):
     kept.now[PASS] += 1
     kept.now[NUM_FOUND] = 0
     kept.now[NUM_CANDIDATES] = 0
+
+
+@kernel(inline=True)
+def pools_of(kept, pair):
+    """Number of the pool in which the lists of a pair of geometries stand from the last pass, and of that to write to.
+
+    Reads kept: now, spans.
+    """
+    parity = kept.now[PASS] & 1
+    read = kept.spans[pair, WRITTEN_TO] + 1 - parity if is_known(kept, pair) else 0
+    return read, kept.now[POOLS] + parity
 
 
 @kernel(inline=True)

@@ -12,9 +12,9 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     FIRST_CANDIDATE,
     LAST,
     NUM_CANDIDATES,
-    PASS,
     SKIN,
     is_known,
+    pools_of,
     skin_for,
     way_from,
     write_pose,
@@ -55,16 +55,16 @@ def _candidates_again(kept, pair):
     Reads kept: candidates, now, spans, ways.
     Writes kept: candidates, ways.
     """
-    parity, first = kept.now[PASS] & 1, kept.now[NUM_CANDIDATES]
+    (old, new), first = pools_of(kept, pair), kept.now[NUM_CANDIDATES]
     start, num = kept.spans[pair, FIRST_CANDIDATE], kept.spans[pair, CANDIDATES]
     candidates, ways = kept.candidates, kept.ways
     if first + num > ways.shape[1]:
         return -1
     for k in range(num):
-        one, other = candidates[1 - parity, start + k, 0], candidates[1 - parity, start + k, 1]
-        way = ways[1 - parity, start + k]
-        candidates[parity, first + k, 0], candidates[parity, first + k, 1] = one, other
-        ways[parity, first + k] = way
+        one, other = candidates[old, start + k, 0], candidates[old, start + k, 1]
+        way = ways[old, start + k]
+        candidates[new, first + k, 0], candidates[new, first + k, 1] = one, other
+        ways[new, first + k] = way
     return num
 
 
@@ -79,7 +79,8 @@ def find_candidates(geometries, a, b, pair, R_BA, p_BA, region, tie, scratch):
     Writes scratch.kept: candidates, poses, ways.
     """
     kept = scratch.kept
-    pose, now, parity = kept.poses[pair], kept.now, kept.now[PASS] & 1
+    pose, now = kept.poses[pair], kept.now
+    _, new = pools_of(kept, pair)
     root_a, root_b = geometries.node_start[a], geometries.node_start[b]
     box_a, skin = geometries.boxes[root_a], 0.0
     if is_known(kept, pair):
@@ -93,11 +94,9 @@ def find_candidates(geometries, a, b, pair, R_BA, p_BA, region, tie, scratch):
     pose[SKIN] = skin
     write_pose(pose, ASKED, R_BA, p_BA)
     first = now[NUM_CANDIDATES]
-    num = _ask_trees(
-        geometries, a, b, R_BA, p_BA, region, tie + skin, scratch, kept.candidates[parity], first
-    )
+    num = _ask_trees(geometries, a, b, R_BA, p_BA, region, tie + skin, scratch, kept.candidates[new], first)
     for k in range(num):
-        kept.ways[parity, first + k] = 0.0
+        kept.ways[new, first + k] = 0.0
     return num, 0.0
 
 

@@ -41,8 +41,11 @@ from hydro_sim_core.contact.pressure_field.kept_pairs import (
     NUM_CANDIDATES,
     NUM_FOUND,
     PASS,
+    POOLS,
     WRITTEN,
+    WRITTEN_TO,
     is_known,
+    pools_of,
     sort_found,
     write_pose,
 )
@@ -105,6 +108,7 @@ def _keep(kept, pair, num_found, num_candidates, R_BA, p_BA):
     span[WRITTEN] = now[PASS]
     span[FIRST], span[FOUND] = now[NUM_FOUND], num_found
     span[FIRST_CANDIDATE], span[CANDIDATES] = now[NUM_CANDIDATES], num_candidates
+    span[WRITTEN_TO] = now[POOLS]
     now[NUM_FOUND] += num_found
     now[NUM_CANDIDATES] += num_candidates
     write_pose(kept.poses[pair], LAST, R_BA, p_BA)
@@ -323,14 +327,14 @@ def _lists(kept, pair, num_candidates):
 
     Reads kept: candidates, found, now, spans, ways.
     """
-    parity, span, first = kept.now[PASS] & 1, kept.spans[pair], kept.now[NUM_CANDIDATES]
+    (old, new), span, first = pools_of(kept, pair), kept.spans[pair], kept.now[NUM_CANDIDATES]
     begin = span[FIRST] if is_known(kept, pair) else 0
     end = begin + span[FOUND] if is_known(kept, pair) else 0
     return (
-        kept.found[1 - parity, begin:end],
-        kept.found[parity, kept.now[NUM_FOUND] :],
-        kept.candidates[parity, first : first + num_candidates],
-        kept.ways[parity, first : first + num_candidates],
+        kept.found[old, begin:end],
+        kept.found[new, kept.now[NUM_FOUND] :],
+        kept.candidates[new, first : first + num_candidates],
+        kept.ways[new, first : first + num_candidates],
     )
 
 

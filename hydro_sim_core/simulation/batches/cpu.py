@@ -75,6 +75,7 @@ class CpuWorlds:
         def row_of(group: str, struct: type) -> Any:
             return struct(*(self.rows[f"machine.{group}.{name}"][i] for name in struct._fields))  # type: ignore[attr-defined]
 
+        world.machine.is_helped = False  # the cores have worlds of their own to step
         world.use_arrays(
             row_of("state", State),
             row_of("drives", Drives),
@@ -158,6 +159,7 @@ class CpuWorlds:
         machine = world.machine
         constants = {VARIED[name]: rows[i].copy() for name, rows in self._varied.items()}
         world.use_arrays(machine.state, machine.drives, machine.loads, constants)
+        machine.is_helped = True
         return world
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hydro_sim_core.compilation.side_by_side import LANES
 from hydro_sim_core.simulation.batches.memory import Placed, as_words, on_host
 from hydro_sim_core.simulation.stepping.model import Scratch, copied
 from hydro_sim_core.simulation.world.link_wrenches import PatchRows
@@ -60,7 +61,7 @@ class LastSteps:
         """Tell of a step that a world has taken in another memory."""
         lane = on_host(memory.lane_of(i))
         for path, field in memory.plan.fields.items():
-            if not path.startswith(f"{_SCRATCH}."):
+            if field.place != LANES or not path.startswith(f"{_SCRATCH}."):
                 continue
             values: Any = scratch
             for name in path.split(".")[2:]:

@@ -114,8 +114,10 @@ class Plan:
         return memory
 
     def from_lane(self, lane: Words, path: str) -> NDArray[Any]:
-        """An array of the world whose lane this is."""
+        """An array of the world whose lane this is; one that is elsewhere as it was at the start."""
         field = self.fields[path]
+        if field.place != LANES:
+            return field.values.copy()
         words = lane[field.offset : field.offset + field.values.size]
         dtype = field.values.dtype
         values = words.astype(np.bool_) if dtype == np.bool_ else words.view(dtype)

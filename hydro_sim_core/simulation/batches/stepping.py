@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from hydro_sim_core.compilation import Float1D, Int1D, kernel
 from hydro_sim_core.compilation.side_by_side import SideBySide
+from hydro_sim_core.compilation.teams import Team
 from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, Model, State
 from hydro_sim_core.simulation.stepping.step import DONE, advance
@@ -45,7 +46,7 @@ class WorldData(NamedTuple):
 
 
 #: Of these structs every world has its own row, where a user finds it.
-ROW_STRUCTS = (State, Drives, Loads, Order, Begin)
+ROW_STRUCTS = (State, Drives, Loads, Order, Begin, Team)
 #: Constants of the model that may differ from world to world.
 VARIED: dict[str, tuple[type, str]] = {
     "mass": (KinematicTree, "mass"),

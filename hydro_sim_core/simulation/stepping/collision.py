@@ -4,15 +4,31 @@
 from __future__ import annotations
 
 from hydro_sim_core.compilation import entry, kernel
+from hydro_sim_core.compilation.teams import (
+    ABOUT,
+    FOUND_IN,
+    HELPER,
+    MOST_PARTS,
+    NUMBER,
+    OWES,
+    PART,
+    collect,
+    end_part,
+    meet,
+    parts_to_share,
+    publish,
+    take_part,
+)
 from hydro_sim_core.contact.pressure_field.faces import (
     NORMAL,
     PRESSURE,
+    copy_faces,
     face_at,
     move_face,
     share_ahead,
 )
 from hydro_sim_core.contact.pressure_field.fans import split_into_fans
-from hydro_sim_core.contact.pressure_field.kept_pairs import begin_pass
+from hydro_sim_core.contact.pressure_field.kept_pairs import PASS, begin_pass
 from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
 from hydro_sim_core.contact.pressure_field.query import find_faces, find_faces_again
 from hydro_sim_core.contact.pressure_field.report import DROPPED_FORCE, OVERLAPS
@@ -23,7 +39,13 @@ from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.simulation.stepping.placement import bounds_apart, set_relative_pose
 from hydro_sim_core.simulation.stepping.sharp_edges import join_at_sharp_edges
 from hydro_sim_core.solvers.islands import WORLD
+from hydro_sim_core.solvers.options import LEAST_FACES
 
+#: The job of a team to find faces, beside those of one that solves.
+FIND = 2
+#: What is told of each part: who has found it; numbers of faces, patches, and pairs of one kind or another; and where
+#: faces, patches and faceless pairs belong.
+OWNER, FACES, PATCHES, DEEP, FACELESS, TO_FACE, TO_PATCH, TO_FACELESS = range(8)
 #: Faces with smaller values carry negligible force (same bounds as the reference implementation).
 MIN_AREA = 1e-14
 MIN_SLOPE = 1e-14
@@ -151,19 +173,44 @@ def _find_patch(model, state, scratch, pair, p, count):
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; model.points: first_pair; scratch.patches:
-    num.
-    Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, num_deep, num_faceless, pair;
-    scratch.points: num_faced.
+    Reads model.points: first_pair; scratch.patches: first_face, num; scratch.solver.team: least.
+    Writes scratch.points: num_faced.
+    """
+    begin_pass(scratch.query.kept)
+    pairs, parts = model.points.first_pair[0], parts_to_share(scratch.solver.team)
+    if (
+        parts > 1
+        and scratch.patches.first_face[scratch.patches.num[0]] < scratch.solver.team.least[LEAST_FACES]
+    ):
+        parts = 1
+    if parts > 1:
+        count = find_together(model, state, scratch, pairs, parts)
+    else:
+        count = find_pairs(model, state, scratch, 0, pairs, True)
+    if count > scratch.faces.num_vertices.shape[0]:
+        return count
+    for p in range(scratch.patches.num[0]):
+        _couple_trees(model, scratch, p)
+    cut_what_lies_between(model, scratch)
+    scratch.points.num_faced[0] = scratch.patches.num[0]
+    return count
+
+
+@entry
+def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: int, is_first: bool) -> int:
+    """Find the faces of the pairs from ``begin`` to ``end`` - 1, alone or behind others; result as of ``find_patches``.
+
+    Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; scratch.patches: first_face, num.
+    Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, num_deep, num_faceless, pair.
     """
     patches = scratch.patches
-    patches.num[0] = 0
-    patches.num_deep[0] = 0
-    patches.num_faceless[0] = 0
-    patches.first_face[0] = 0
-    begin_pass(scratch.query.kept)
-    count = 0
-    for pair in range(model.points.first_pair[0]):
+    if is_first:
+        patches.num[0] = 0
+        patches.num_deep[0] = 0
+        patches.num_faceless[0] = 0
+        patches.first_face[0] = 0
+    count = patches.first_face[patches.num[0]]
+    for pair in range(begin, end):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         if bounds_apart(scratch.bounds[a], scratch.bounds[b]):
             scratch.push[pair, :] = 0.0
@@ -194,21 +241,25 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
                 return found
         count = found
         patches.pair[p] = pair
-        set_place_of_patch(model, scratch, p)
+        _place_patch(model, scratch, p)
         patches.first_face[p + 1] = count
         patches.num[0] += 1
-    cut_what_lies_between(model, scratch)
-    scratch.points.num_faced[0] = patches.num[0]
     return count
 
 
 @kernel
 def set_place_of_patch(model, scratch, p):
-    """Set the pose of the geometry in whose frame a patch is, that of the other in it, and the trees that it couples.
+    """Set the poses of a patch's two geometries, and the trees that it couples."""
+    _place_patch(model, scratch, p)
+    _couple_trees(model, scratch, p)
 
-    Reads model: geometry_body, pairs; scratch: R_BA, R_WG, p_BA, p_WG; model.forest: tree_of_body; scratch.patches:
-    pair.
-    Writes scratch.patches: R_BA, R_WG, p_BA, p_WG; scratch.problem.islands: patch_trees.
+
+@kernel
+def _place_patch(model, scratch, p):
+    """Set the pose of the geometry in whose frame a patch is, and that of the other in it.
+
+    Reads model: pairs; scratch: R_BA, R_WG, p_BA, p_WG; scratch.patches: pair.
+    Writes scratch.patches: R_BA, R_WG, p_BA, p_WG.
     """
     patches, pair = scratch.patches, scratch.patches.pair[p]
     b = model.pairs[pair, 1]
@@ -218,7 +269,144 @@ def set_place_of_patch(model, scratch, p):
         for j in range(3):
             patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
             patches.R_BA[p, i, j] = scratch.R_BA[i, j]
+
+
+@kernel
+def _couple_trees(model, scratch, p):
+    """Set the trees that a patch couples.
+
+    Reads model: geometry_body, pairs; model.forest: tree_of_body; scratch.patches: pair.
+    Writes scratch.problem.islands: patch_trees.
+    """
+    pair = scratch.patches.pair[p]
     for side in range(2):
         body = model.geometry_body[model.pairs[pair, side]]
         tree = model.forest.tree_of_body[body] if body >= 0 else WORLD
         scratch.problem.islands.patch_trees[p, side] = tree
+
+
+@kernel
+def find_together(model, state, scratch, pairs, parts):
+    """Find the faces of all pairs as a team: what helpers find they then copy to its place.
+
+    Reads scratch.query.kept: now; scratch.solver.team: task, told.
+    Writes scratch.patches: num, num_deep, num_faceless; scratch.solver.team: first, told.
+    """
+    team, patches = scratch.solver.team, scratch.patches
+    _share_pairs(patches, pairs, parts, team.first)
+    team.told[:, OWNER] = 0
+    publish(team, FIND, scratch.query.kept.now[PASS], parts)
+    while take_part(team):
+        _find_part(model, state, scratch, team, team.task[PART] == 0)
+        end_part(team)
+    meet(team, parts)
+    faces = num = deep = faceless = to_deliver = 0
+    for part in range(parts):
+        told = team.told[part]
+        told[TO_FACE], told[TO_PATCH], told[TO_FACELESS] = faces, num, faceless
+        faces, num = faces + told[FACES], num + told[PATCHES]
+        deep, faceless = deep + told[DEEP], faceless + told[FACELESS]
+        to_deliver += 1 if told[OWNER] > 0 else 0
+    if faces > scratch.faces.num_vertices.shape[0]:
+        return faces
+    collect(team, to_deliver)
+    patches.num[0], patches.num_deep[0], patches.num_faceless[0] = num, deep, faceless
+    return faces
+
+
+@kernel
+def _share_pairs(patches, pairs, parts, first):
+    """Write the first pair of each part, so that about as many faces of the last step are in each.
+
+    Reads patches: first_face, num, pair.
+    """
+    total, part = patches.first_face[patches.num[0]], 1
+    first[0] = 0
+    for p in range(patches.num[0]):
+        while part < parts and patches.first_face[p + 1] * parts >= total * part:
+            first[part] = patches.pair[p] + 1
+            part += 1
+    while part <= parts:
+        first[part] = pairs
+        part += 1
+
+
+@kernel
+def _find_part(model, state, finder, team, is_first):
+    """Find the faces of the part that this thread has taken, behind those of the parts that it took before.
+
+    Reads team: first, task; finder.patches: first_face, num, num_deep, num_faceless.
+    Writes team: told; finder.patches: first_face, num, num_deep, num_faceless.
+    """
+    patches, part = finder.patches, team.task[PART]
+    told = team.told[part]
+    if is_first:
+        patches.num[0] = patches.num_deep[0] = patches.num_faceless[0] = patches.first_face[0] = 0
+    num, deep, faceless = patches.num[0], patches.num_deep[0], patches.num_faceless[0]
+    begin = patches.first_face[num]
+    count = find_pairs(model, state, finder, team.first[part], team.first[part + 1], is_first)
+    told[OWNER], told[FACES], told[PATCHES] = team.task[HELPER], count - begin, patches.num[0] - num
+    told[DEEP], told[FACELESS] = patches.num_deep[0] - deep, patches.num_faceless[0] - faceless
+
+
+@kernel
+def help_to_find(model, state, finder, team):
+    """Do the part of ``find_together`` that a helper has taken.
+
+    Args:
+        model: ``Model``.
+        state: ``State``.
+        finder: ``Scratch`` with buffers of the helper's own for what it finds.
+        team: The helper's ``Team``.
+
+    Reads team: task, words.
+    Writes team: task; finder.query.kept: now.
+    """
+    is_first = team.task[FOUND_IN] != team.task[NUMBER]
+    if is_first:
+        begin_pass(finder.query.kept)
+        finder.query.kept.now[PASS] = team.words[ABOUT]
+    _find_part(model, state, finder, team, is_first)
+    team.task[FOUND_IN], team.task[OWES] = team.task[NUMBER], 1
+
+
+@kernel
+def deliver(finder, scratch, team):
+    """Copy what a helper has found to its place, part by part.
+
+    Reads team: task, told; finder.patches: faceless_pair.
+    Writes team: task; scratch.patches: faceless_pair.
+    """
+    faces = num = faceless = 0
+    for back in range(MOST_PARTS):
+        told = team.told[MOST_PARTS - 1 - back]  # in the order in which it found them
+        if told[OWNER] == team.task[HELPER]:
+            copy_faces(finder.faces, faces, told[FACES], scratch.faces, told[TO_FACE])
+            _copy_patches(finder.patches, num, told[PATCHES], faces, scratch.patches, told)
+            for k in range(told[FACELESS]):
+                found = finder.patches.faceless_pair[faceless + k]
+                scratch.patches.faceless_pair[told[TO_FACELESS] + k] = found
+            faces, num = faces + told[FACES], num + told[PATCHES]
+            faceless += told[FACELESS]
+            end_part(team)
+    team.task[OWES] = 0
+
+
+@kernel
+def _copy_patches(own, first, num, first_face, patches, told):
+    """Copy ``num`` rows of a table from row ``first`` on, whose faces begin at ``first_face``, to where they belong.
+
+    Reads own: R_BA, R_WG, apart, area, dropped_force, faded_force, first_face, is_recovered, p_BA, p_WG, pair.
+    Writes patches: R_BA, R_WG, apart, area, dropped_force, faded_force, first_face, is_recovered, p_BA, p_WG, pair.
+    """
+    for p in range(first, first + num):
+        to = told[TO_PATCH] + p - first
+        patches.pair[to] = own.pair[p]
+        patches.first_face[to + 1] = told[TO_FACE] + own.first_face[p + 1] - first_face
+        patches.apart[to], patches.area[to] = own.apart[p], own.area[p]
+        patches.is_recovered[to] = own.is_recovered[p]
+        patches.dropped_force[to], patches.faded_force[to] = own.dropped_force[p], own.faded_force[p]
+        for i in range(3):
+            patches.p_WG[to, i], patches.p_BA[to, i] = own.p_WG[p, i], own.p_BA[p, i]
+            for j in range(3):
+                patches.R_WG[to, i, j], patches.R_BA[to, i, j] = own.R_WG[p, i, j], own.R_BA[p, i, j]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics.tree import quaternion_starts
+from hydro_sim_core.simulation.stepping.helpers import LEAST_TIME, Helpers, with_lists
 from hydro_sim_core.simulation.stepping.model import (
     Drives,
     Loads,
@@ -30,6 +32,7 @@ from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.stepping.step import NO_ROOM, advance
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.solve import solver_entry
+from hydro_sim_core.threads import threads_allowed
 
 #: Initial size of the face buffers, which grow when a step finds more faces.
 INITIAL_FACES = 1024
@@ -51,6 +54,7 @@ class Machine:
         handle: Handle of all five for compiled steps.
         solve: Solver of a step's problem, see ``solvers.solver_entry``; None without convex steps.
         soft: Clouds and parameters of smooth contact; None without it.
+        is_helped: Whether other threads may take part in steps that take long.
     """
 
     def __init__(
@@ -63,6 +67,9 @@ class Machine:
     ) -> None:
         self.model = model
         self.soft = soft
+        self.is_helped = True
+        self._helpers: Helpers | None = None
+        self._time_of_step = 0.0
         self._model_handle = Handle(model)
         self.drives = drives
         self.loads = make_loads(len(model.link_body))
@@ -75,6 +82,9 @@ class Machine:
         self.restart(q)
 
     def _make_handle(self) -> Handle:
+        if self._helpers is not None:
+            self._helpers.leave()
+            self._helpers = None
         model: Any = self._model_handle  # written once; a handle may contain handles
         return Handle(MachineData(model, self.state, self.drives, self.loads, self.scratch))
 
@@ -85,6 +95,7 @@ class Machine:
         """State for pickling: handles are invalid in another process."""
         kept = {name: value for name, value in self.__dict__.items() if not isinstance(value, Handle)}
         del kept["solve"]
+        kept["_helpers"] = None  # words of its team say that they are there: see ``_be_alone``
         return kept
 
     def __setstate__(self, values: dict[str, Any]) -> None:
@@ -92,18 +103,42 @@ class Machine:
         self.solve = self._find_solver()
         freeze(self.model)  # pickles do not tell
         self._model_handle = Handle(self.model)
+        self._be_alone()
         self.handle = self._make_handle()
+
+    def _be_alone(self) -> None:
+        """Have no helpers, whose presence is told by the copied memory."""
+        self._helpers = None
+        self.scratch.solver.team.words[:] = self.scratch.solver.team.task[:] = 0
 
     def advance(self, dt: float, steps: int, *, same_contacts: bool = False, accept: bool = False) -> int:
         """Take ``steps`` steps of ``dt`` (s), or until one fails; arguments and result as for ``step.advance``."""
         last = int(self.state.step[0]) + steps
         while True:
             remaining = last - int(self.state.step[0])
-            status = advance(self.handle, self.solve, dt, remaining, same_contacts, accept)
+            status = self._advance_helped(dt, remaining, same_contacts, accept)
             if status != NO_ROOM:
                 return status
             self.make_room(int(self.scratch.faces_needed[0]))
             same_contacts = False
+
+    def _advance_helped(self, dt: float, steps: int, same_contacts: bool, accept: bool) -> int:
+        """``step.advance``, by several threads if that will take long; the results have the same bits."""
+        if self._time_of_step * steps > LEAST_TIME and self.is_helped and threads_allowed() > 1:
+            self._present_helpers().come()
+        before, began = int(self.state.step[0]), time.perf_counter()
+        status = advance(self.handle, self.solve, dt, steps, same_contacts, accept)
+        taken = max(int(self.state.step[0]) - before, 1)
+        self._time_of_step = (time.perf_counter() - began) / taken
+        return status
+
+    def _present_helpers(self) -> Helpers:
+        if self._helpers is None:
+            if len(self.scratch.query.kept.found) < 2 * threads_allowed():
+                self.use_scratch(with_lists(self.scratch, threads_allowed()))
+            data = MachineData(self.model, self.state, self.drives, self.loads, self.scratch)
+            self._helpers = Helpers(data, self.solve, threads_allowed() - 1)
+        return self._helpers
 
     def restart(self, q: np.ndarray) -> None:
         """Reset to rest at coordinates ``q`` (nq,) and time zero, without contacts and with zero counters."""
@@ -128,6 +163,7 @@ class Machine:
         other.loads = copied(self.loads)
         other.state = self.copy_state()
         other.scratch = copied(self.scratch)
+        other._be_alone()
         other.handle = other._make_handle()
         return other
 

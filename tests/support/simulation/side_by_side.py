@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import hydro_sim_core as hs
+from hydro_sim_core.compilation.side_by_side import LANES
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.compiling import HERE, compiled
 from hydro_sim_core.simulation.batches.last_step import scratch_in_lane
@@ -47,7 +48,7 @@ class StepByStep:
             for name in State._fields:
                 rows[f"machine.state.{name}"][i] = getattr(machine.state, name)
             for path, field in plan.fields.items():
-                if path.startswith("machine.scratch."):
+                if field.place == LANES and path.startswith("machine.scratch."):
                     words = words_at(machine.scratch, path.split(".")[2:])
                     lane[field.offset : field.offset + field.values.size] = words
 

@@ -1,0 +1,29 @@
+"""How many threads one step of a world may take."""
+
+from __future__ import annotations
+
+import os
+
+#: Variables of the environment that say it, the first that is set; the second one is for numerical libraries at large.
+VARIABLES = ("HYDRO_SIM_THREADS", "OMP_NUM_THREADS")
+#: Most of them where nobody says it.
+_MOST = 8
+
+
+def threads_allowed() -> int:
+    """Most threads that a step may take: what the environment says, else one for each core, up to eight.
+
+    What is no whole number says nothing.
+    """
+    for name in VARIABLES:
+        given = os.environ.get(name, "")
+        if given.isdecimal():
+            return max(int(given), 1)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _MOST)
+
+
+def leave_cores_to_others() -> None:
+    """Let steps of this process take one thread, unless somebody has said otherwise: others work on other cores."""
+    if not any(name in os.environ for name in VARIABLES):
+        os.environ[VARIABLES[0]] = "1"
