@@ -78,6 +78,27 @@ def test_contact_on_a_link_is_what_its_patches_apply():
     assert not world.contact_wrench("cart").any()
 
 
+@pytest.mark.parametrize("speed", [0.0, 1.0, 10.0])
+def test_what_contact_applies_changes_momentum(speed):
+    """Of a box that slides, its spin about its centre, too: forces act where they do at the begin of a step.
+
+    What is left is of its turning within a step.
+    """
+    world = hs.World(scene())
+    world.step(100)
+    world.place("brick_1", None, [0, 0, 0, speed, 0.3 * speed, 0])
+    for _ in range(5):
+        before = world.v[-6:]
+        world.step()
+        change = (world.v[-6:] - before) / world.time_step
+        inertia = np.diag(world.built.model.tree.I_BCo[-1])
+        wrench = world.contact_wrench("brick")
+        np.testing.assert_allclose(wrench[3:], 0.5 * (change[3:] + [0, 0, G]), atol=1e-7 * (1 + speed))
+        np.testing.assert_allclose(
+            wrench[:3], inertia * change[:3], atol=1e-3 * np.abs(wrench[:3]).max() + 1e-9
+        )
+
+
 def test_forces_between_two_links_are_action_and_reaction():
     world = hs.load_scene("cylinder_grasp")
     world.step(300)
@@ -172,12 +193,27 @@ def test_worlds_that_start_anew_touch_nothing(batch):
     assert np.all(host(batch.contact_wrench("brick"))[:, 5] > 1.0)
 
 
-def test_a_state_that_is_set_keeps_the_contact_of_the_last_step_and_no_motion(batch):
+def test_worlds_whose_state_is_set_touch_nothing_until_they_step(batch):
+    """The first observation of an episode is not the last one of the episode before."""
     batch.step(5)
-    before = host(batch.contact_wrench("brick"))
-    batch.set_state(host(batch.q), host(batch.v))
-    assert np.array_equal(host(batch.contact_wrench("brick")), before)
-    assert all(batch.copy_of(i).before_last_step is None for i in range(N))
+    q, v = host(batch.q), host(batch.v)
+    batch.set_state(q[1:3] + [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], v[1:3], [1, 2])
+    assert np.any(host(batch.contact_wrench("brick")), axis=1).tolist() == [True, False, False, True, True]
+    for i in (1, 2):
+        assert batch.copy_of(i).before_last_step is None
+        assert not batch.copy_of(i).contact_wrench("brick").any()
+
+
+def test_joints_carry_the_masses_that_worlds_have(batch):
+    """A sensor in a joint weighs the body of its world, and not that of the scene."""
+    shares = batch.numpy.linspace(0.5, 1.5, N)
+    for name in ("mass", "inertia"):
+        rows = batch.parameters[name]
+        rows[...] *= shares.reshape(-1, *(1,) * (rows.ndim - 1))
+    batch.set_state(host(batch.q), np.zeros(batch.v.shape))
+    batch.step(60)
+    read = np.array([batch.copy_of(i).joint_wrench("rail_joint") for i in range(N)])
+    np.testing.assert_allclose(read[:, 5], -2.0 * G * np.linspace(0.5, 1.5, N), rtol=1e-9)
 
 
 @pytest.mark.parametrize("few", [1, 10**9])
@@ -256,7 +292,7 @@ def test_what_cannot_be_set_changes_nothing(batch):
         (("brick", "grund"), "link 'brick': cannot touch 'grund'; did you mean 'ground'?"),
         (("brick", "rail"), "link 'brick': cannot touch 'rail'; use one of 'ground'"),
         (("cart", "ground"), "link 'cart': cannot touch 'ground'; it can touch nothing"),
-        (("brick", 3), "link 'brick': cannot touch 3"),
+        (("brick", 3), "link 'brick': cannot touch '3'"),
     ],
 )
 def test_links_that_do_not_touch_are_told(batch, names, problem):

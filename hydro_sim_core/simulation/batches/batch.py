@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -91,6 +92,7 @@ class BatchWorld(FixedAttributes):
         self.backend = _chosen(backend, scenes)
         made = CpuWorlds if self.backend == "cpu" else on_gpu
         self._worlds: CpuWorlds | SideBySideWorlds = made(scenes, self.scene_of)
+        self._stepping = threading.Lock()
         self._is_made = True
 
     def __repr__(self) -> str:
@@ -140,9 +142,15 @@ class BatchWorld(FixedAttributes):
         """Advance all worlds by ``n`` time steps; one that cannot go on stays where it is, see ``failures``.
 
         Raises:
-            InputError: ``n`` is negative or not a whole number.
+            InputError: ``n`` is negative or not a whole number, or another thread steps the batch.
         """
-        self._worlds.step(whole_number("step", "n", n, least=0))
+        n = whole_number("step", "n", n, least=0)
+        if not self._stepping.acquire(blocking=False):
+            raise InputError("step", "batch", "is stepped by another thread", "give each thread its own")
+        try:
+            self._worlds.step(n)
+        finally:
+            self._stepping.release()
 
     def set_state(self, q: Any, v: Any, worlds: Any = None) -> None:
         """Set coordinates (m, nq) and velocities (m, nv) of ``m`` worlds, by default all, as ``World.set_state`` does.
@@ -157,18 +165,8 @@ class BatchWorld(FixedAttributes):
         """
         chosen = self._chosen(worlds)
         numpy = self._worlds.numpy
-        for name, values, like in (("q", q, self.q), ("v", v, self.v)):
-            given = numpy.asarray(values)
-            if given.shape != (len(chosen), like.shape[1]):
-                raise InputError(
-                    "set_state",
-                    name,
-                    f"has shape {given.shape}",
-                    f"give ({len(chosen)}, {like.shape[1]})",
-                )
-            if not bool(numpy.isfinite(given).all()):
-                raise InputError("set_state", name, "holds NaN or infinity", "give finite numbers")
-        q, v = numpy.asarray(q, dtype=float), numpy.asarray(v, dtype=float)
+        q = _numbers(numpy, "set_state", "q", q, (len(chosen), self.q.shape[1]))
+        v = _numbers(numpy, "set_state", "v", v, (len(chosen), self.v.shape[1]))
         for first in self.world.machine.quaternion_starts:
             if bool(((q[:, first : first + 4] ** 2).sum(axis=1) < LEAST_QUATERNION**2).any()):
                 element = f"q[:, {first}:{first + 4}]"
@@ -189,22 +187,22 @@ class BatchWorld(FixedAttributes):
         """
         chosen, row = self._chosen(worlds), self.world.row_of_pushed("apply_wrench", link)
         numpy = self._worlds.numpy
-        given = numpy.asarray(wrench, dtype=float)
-        if given.shape != (len(chosen), 6) or not bool(numpy.isfinite(given).all()):
-            raise InputError(
-                "apply_wrench", link, f"has shape {given.shape} or is not finite", f"give ({len(chosen)}, 6)"
-            )
+        given = _numbers(numpy, "apply_wrench", f"wrench on '{link}'", wrench, (len(chosen), 6))
         rows = self._worlds.rows
         rows["machine.loads.wrench"][chosen, row] = given
         rows["machine.loads.num"][:, 0] = (rows["machine.loads.wrench"] != 0.0).any(axis=2).sum(axis=1)
 
     def frame_poses(self) -> Any:
         """Poses (n, links, 4, 4) of all links in their world, in the order of ``world.frame_names``."""
+        return self._frame_poses(self.q)
+
+    def _frame_poses(self, q: Any) -> Any:
+        """Poses of all links at coordinates (n, nq)."""
         numpy = self._worlds.numpy
         X_WL = numpy.empty((self.n, len(self.world.frame_names), 4, 4))
         for k, scene in enumerate(self._scenes):
             worlds = numpy.asarray(np.flatnonzero(self.scene_of == k))
-            R_WB, p_WB = self._worlds.body_poses(k, self.q[worlds])
+            R_WB, p_WB = self._worlds.body_poses(k, q[worlds])
             nb = p_WB.shape[1]
             X_WB = numpy.zeros((len(worlds), nb + 1, 4, 4))
             X_WB[:, :nb, :3, :3], X_WB[:, :nb, :3, 3] = R_WB, p_WB
@@ -223,20 +221,22 @@ class BatchWorld(FixedAttributes):
         return self.frame_poses()[:, self.world.row_of_frame("frame_pose", name)]
 
     def contact_wrench(self, link: str, other: str | None = None) -> Any:
-        """Wrenches that contact applies to a link of every world, averaged over its last step.
+        """Wrenches that contact applies to a link of every world, as ``World.contact_wrench``.
 
         Args:
             link: Name in ``world.frame_names``.
             other: The link or static shape that touches it; by default all that do.
 
         Returns:
-            Torque about the origin of the link's frame where it is now, N m, then force, N, world axes: (n, 6).
+            Torque about the origin of the link's frame at the begin of the step, N m, then force, N, along the axes of
+            the world: (n, 6). Nothing where no step led to the state.
 
         Raises:
             InputError: There is no such link, or the two cannot touch.
         """
+        row = self.world.row_of_frame("contact_wrench", link)
         signs = signs_of_pairs(self.world.built, link, other)
-        origins = self.frame_pose(link)[:, :3, 3]
+        origins = self._frame_poses(self._worlds.begins())[:, row, :3, 3]
         numpy = self._worlds.numpy
         return wrench_about(numpy, self._worlds.patches(), numpy.asarray(signs), origins)
 
@@ -319,6 +319,22 @@ class BatchWorld(FixedAttributes):
     def _none_of_these(self, worlds: Any) -> InputError:
         mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
         return InputError(_SOURCE, f"worlds {excerpt(worlds)}", "are none of these", mend)
+
+
+def _numbers(numpy: Any, asker: str, name: str, values: Any, shape: tuple[int, int]) -> Any:
+    """Finite numbers of this shape, from whatever library.
+
+    Raises:
+        InputError: They are others.
+    """
+    given = numpy.asarray(values)
+    if given.dtype.kind not in "fiu":
+        raise InputError(asker, name, "is not an array of real numbers", f"give numbers of shape {shape}")
+    if given.shape != shape:
+        raise InputError(asker, name, f"has shape {given.shape}", f"give {shape}")
+    if not bool(numpy.isfinite(given).all()):
+        raise InputError(asker, name, "holds NaN or infinity", "give finite numbers")
+    return given.astype(float)
 
 
 def _worlds_of(scene: LoadedScene | World | Sequence[LoadedScene | World]) -> list[World]:

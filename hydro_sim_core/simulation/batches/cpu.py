@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,6 @@ class CpuWorlds:
         self._worlds = [self._bound(scenes[k].copy(), i) for i, k in enumerate(scene_of.tolist())]
         self._trees = [Handle(machine.model.tree) for machine in machines]
         self._subspaces = np.zeros_like(machines[0].scratch.S)
-        self._pool = ThreadPoolExecutor(_cores(), thread_name_prefix="batch")
 
     def _bound(self, world: World, i: int) -> World:
         """A world whose arrays are rows ``i``."""
@@ -99,7 +99,8 @@ class CpuWorlds:
             return
         # A few shares a thread, so that none waits long for the others; worlds one by one would wait for Python.
         shares = np.array_split(np.array(going), 4 * cores)
-        running = [self._pool.submit(self._step_share, share.tolist(), n, stop) for share in shares]
+        pool = _pool(os.getpid())
+        running = [pool.submit(self._step_share, share.tolist(), n, stop) for share in shares]
         try:
             for done in running:
                 done.result()
@@ -136,15 +137,22 @@ class CpuWorlds:
         self.failures.pop(i, None)
 
     def patches(self) -> PatchRows:
-        """Patches of the last step of all worlds."""
+        """Patches of the steps that led to the states of the worlds."""
         tables = [rows_of(world.machine.scratch.patches) for world in self._worlds]
         most = max(len(table.pair) for table in tables)
-        num = np.array([table.num for table in tables])
+        has_begun = np.array([world.before_last_step is not None for world in self._worlds])
+        num = np.where(has_begun, [table.num for table in tables], 0)
         rows = [np.zeros((len(tables), most, *array.shape[1:]), array.dtype) for array in tables[0][1:]]
         for i, table in enumerate(tables):
             for row, array in zip(rows, table[1:], strict=True):
                 row[i, : table.num] = array
         return PatchRows(num, *rows)
+
+    def begins(self) -> Rows:
+        """(n, nq) coordinates at which the last steps began; present ones where none led to the state."""
+        begins = [world.before_last_step for world in self._worlds]
+        now = self.rows["machine.state.q"]
+        return np.array([q if begin is None else begin[0] for q, begin in zip(now, begins, strict=True)])
 
     def body_poses(self, scene: int, q: Rows) -> tuple[Rows, Rows]:
         """Orientations (m, nb, 3, 3) and origins (m, nb, 3), m, of the bodies of a scene at coordinates (m, nq)."""
@@ -161,6 +169,12 @@ class CpuWorlds:
         world.use_arrays(machine.state, machine.drives, machine.loads, constants)
         machine.is_helped = True
         return world
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads of a process, for all batches; one that was forked starts without."""
+    return ThreadPoolExecutor(_cores(), thread_name_prefix="batch")
 
 
 def _refuse_too_many(n: int, machines: Sequence[Machine]) -> None:

@@ -73,12 +73,12 @@ class LastSteps:
         memory.lane_of(i)[...] = memory.numpy.asarray(lane)
 
     def patches(self, memory: Placed) -> PatchRows:
-        """Patches of all worlds; behind those of the last step are older ones."""
+        """Patches of the steps that led to the states of the worlds; behind them in each row are older ones."""
         num = memory.of_all(f"{_SCRATCH}.patches.num")[:, 0]
-        num[memory.numpy.asarray(~self.is_told)] = 0
+        num[memory.numpy.asarray(~self.led_here)] = 0
         rows = [memory.of_all(f"{_SCRATCH}.patches.{name}") for name in PatchRows._fields[1:]]
         for i, scratch in self._large.items():
-            if self.is_told[i]:
+            if self.led_here[i]:
                 count = int(scratch.patches.num[0])
                 num[i] = count
                 for row, name in zip(rows, PatchRows._fields[1:], strict=True):

@@ -353,8 +353,13 @@ class SideBySideWorlds:
         return Loads(*(self.rows[f"machine.loads.{name}"].copy() for name in Loads._fields))
 
     def patches(self) -> PatchRows:
-        """Patches of the last step of all worlds."""
+        """Patches of the steps that led to the states of the worlds."""
         return self._last.patches(self._memory)
+
+    def begins(self) -> Any:
+        """(n, nq) coordinates at which the last steps began; present ones where none led to the state."""
+        led_here = self.numpy.asarray(self._last.led_here)[:, None]
+        return self.numpy.where(led_here, self.rows["begin.q"], self.rows["machine.state.q"])
 
     def body_poses(self, scene: int, q: Any) -> tuple[Any, Any]:
         """Orientations (m, nb, 3, 3) and origins (m, nb, 3), m, of the bodies of a scene at coordinates (m, nq)."""

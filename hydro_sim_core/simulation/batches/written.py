@@ -10,8 +10,10 @@ from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.batches.columns import Column, columns_of, columns_with
 
 _SOURCE = "BatchWorld"
-#: Parameters of which a negative one is none.
-_NOT_NEGATIVE = ("mass", "joint_damping", "joint_friction", "friction", "dissipation")
+#: What is none if it is negative.
+_NOT_NEGATIVE = ("mass", "joint_damping", "joint_friction", "friction", "dissipation", "kp", "kd", "limit")
+#: A determinant below 0 by this share of the largest entry's square or cube is no round-off.
+_ROUND_OFF = 1e-9
 
 
 class Parameters(Mapping[str, Any]):
@@ -121,6 +123,8 @@ def unusable(numpy: Any, written: Mapping[str, Any]) -> Iterator[tuple[int, str]
         for name, rows in written.items()
         if rows.dtype.kind == "f" and rows.size
     }
+    if "inertia" in wrong:
+        wrong["inertia"] = wrong["inertia"] | _is_no_inertia(numpy, written["inertia"])[..., None, None]
     # One look at all of them: each would wait for a GPU.
     if not wrong or not bool(numpy.stack([is_wrong.any() for is_wrong in wrong.values()]).any()):
         return
@@ -128,4 +132,19 @@ def unusable(numpy: Any, written: Mapping[str, Any]) -> Iterator[tuple[int, str]
         mend = "give a number of at least 0" if name in _NOT_NEGATIVE else "give a number"
         by_world = is_wrong.reshape(len(is_wrong), -1)
         for i in numpy.flatnonzero(by_world.any(axis=1)).tolist():
-            yield i, f"{name} is {float(written[name][i].reshape(-1)[by_world[i]][0]):g}; {mend}"
+            first = float(written[name][i].reshape(-1)[by_world[i]][0])
+            if name == "inertia" and first == first:
+                yield i, "inertia has a moment below 0 about some axis; give a positive definite matrix"
+            else:
+                yield i, f"{name} is {first:g}; {mend}"
+
+
+def _is_no_inertia(numpy: Any, inertia: Any) -> Any:
+    """(n, bodies) whether matrices (n, bodies, 3, 3) have a negative eigenvalue: some principal minor is below 0."""
+    a, b, c = inertia[..., 0, 0], inertia[..., 1, 1], inertia[..., 2, 2]
+    d, e, f = inertia[..., 1, 2], inertia[..., 0, 2], inertia[..., 0, 1]
+    largest = numpy.abs(inertia).max(axis=(-1, -2))
+    two = numpy.minimum(a * b - f * f, numpy.minimum(a * c - e * e, b * c - d * d))
+    three = a * (b * c - d * d) - f * (f * c - d * e) + e * (f * d - b * e)
+    is_negative = numpy.minimum(a, numpy.minimum(b, c)) < 0.0
+    return is_negative | (two < -_ROUND_OFF * largest**2) | (three < -_ROUND_OFF * largest**3)

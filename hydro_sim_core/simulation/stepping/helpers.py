@@ -76,9 +76,12 @@ class Helpers:
         self._words = data.scratch.solver.team.words
         self._views = [_view(data, number) for number in range(1, count + 1)]
         self._helping: list[Future[None] | None] = [None] * count
+        self._process = os.getpid()
 
     def come(self) -> None:
         """Let those who are not there come; each takes a moment, and steps do not wait for it."""
+        if self._process != os.getpid():
+            self._lose()
         for number, (view, helping) in enumerate(zip(self._views, self._helping, strict=True)):
             if helping is None or helping.done():
                 pool = _pool(os.getpid(), len(self._views))
@@ -86,12 +89,19 @@ class Helpers:
 
     def leave(self) -> None:
         """Let all leave, before the memory that they look at is replaced, and wait for it."""
+        if self._process != os.getpid():
+            self._lose()
         store(self._words, LEAVE, 1)
         wake_all(self._words, CALLS)
         for helping in self._helping:
             if helping is not None and not helping.cancel():
                 helping.result()
         store(self._words, LEAVE, 0)
+
+    def _lose(self) -> None:
+        """This is a process that has been forked, without its threads."""
+        self._process, self._helping = os.getpid(), [None] * len(self._helping)
+        self._words[:] = 0
 
 
 def with_lists(scratch: Scratch, threads: int) -> Scratch:

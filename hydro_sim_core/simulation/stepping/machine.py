@@ -30,7 +30,7 @@ from hydro_sim_core.simulation.stepping.model import (
 )
 from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.stepping.step import NO_ROOM, advance
-from hydro_sim_core.solvers.options import CONVERGED
+from hydro_sim_core.solvers.options import CONVERGED, LEAST_FACES
 from hydro_sim_core.solvers.solve import solver_entry
 from hydro_sim_core.threads import threads_allowed
 
@@ -124,13 +124,18 @@ class Machine:
 
     def _advance_helped(self, dt: float, steps: int, same_contacts: bool, accept: bool) -> int:
         """``step.advance``, by several threads if that will take long; the results have the same bits."""
-        if self._time_of_step * steps > LEAST_TIME and self.is_helped and threads_allowed() > 1:
+        if self.is_helped and self._is_long(steps) and threads_allowed() > 1:
             self._present_helpers().come()
         before, began = int(self.state.step[0]), time.perf_counter()
         status = advance(self.handle, self.solve, dt, steps, same_contacts, accept)
         taken = max(int(self.state.step[0]) - before, 1)
         self._time_of_step = (time.perf_counter() - began) / taken
         return status
+
+    def _is_long(self, steps: int) -> bool:
+        """Whether so many steps, if each takes as long and has as many faces as the last one, are worth helpers."""
+        patches, least = self.scratch.patches, self.scratch.solver.team.least[LEAST_FACES]
+        return patches.first_face[patches.num[0]] >= least and self._time_of_step * steps > LEAST_TIME
 
     def _present_helpers(self) -> Helpers:
         if self._helpers is None:

@@ -63,23 +63,26 @@ class WorldContacts(WorldKinematics):
         return self.patches_of(self.record_contacts())
 
     def contact_wrench(self, link: str, other: str | None = None) -> Array:
-        """Wrench that contact applies to a link, summed over all patches, averaged over the last step.
+        """Wrench that contact applies to a link, summed over all patches: that of the last step, see ``contacts``.
 
         Args:
             link: Name in ``frame_names``.
             other: The link or static shape that touches it; by default all that do.
 
         Returns:
-            Torque about the origin of the link's frame where it is now, N m, then force, N, world axes: (6,).
+            Torque about the origin of the link's frame, N m, then force, N, along the axes of the world: (6,). The
+            origin is that at the begin of the step, whose posture the forces belong to. Nothing where no step led to
+            the state, as after a reset, or where another state has been set.
 
         Raises:
             InputError: There is no such link, or the two cannot touch.
         """
         row = self.row_of_frame("contact_wrench", link)
         signs = signs_of_pairs(self._built, link, other)
-        wrench: Array = wrench_about(
-            np, rows_of(self._scratch.patches), signs, self.frame_poses()[row, :3, 3]
-        )
+        if self._before is None:
+            return np.zeros(6)
+        origin = self.frame_poses(self._before[0])[row, :3, 3]
+        wrench: Array = wrench_about(np, rows_of(self._scratch.patches), signs, origin)
         return wrench
 
     def record_contacts(self) -> ContactRecord:

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.simulation.stepping.model import Loads, copied, overwrite
 from hydro_sim_core.simulation.world.contacts import WorldContacts
+from hydro_sim_core.simulation.world.link_masses import LinkMasses, masses_of, with_other_bodies
 from hydro_sim_core.simulation.world.pulls import Pull, WorldPulls
 
 Array = NDArray[np.float64]
@@ -49,6 +51,8 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
     """Wrenches through joints, from the momentum of what they carry and all that acts on it."""
 
     _loads_before: StepLoads
+    #: The bodies as the scene describes them, where they have been given other masses since.
+    _described_tree: KinematicTree | None = None
 
     def joint_wrench(self, joint: str) -> Array:
         """Wrench that a joint transmits, as a force-torque sensor in it reads: what the child applies to its parent.
@@ -214,27 +218,12 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
 
     @cached_property
     def link_masses(self) -> LinkMasses:
-        """Masses of the links."""
+        """Masses of the links; where a batch gives a body others than the scene, its links share the difference."""
         given = {link.name: link for robot in self.scene.robots for link in robot.links}
-        links = [given[name] for name in self.frame_names]
-        inertials = [link.inertial for link in links]
-        return LinkMasses(
-            mass=np.array([0.0 if one is None else one.mass for one in inertials]),
-            p_LCo=np.array([np.zeros(3) if one is None else one.p_LCo for one in inertials]).reshape(-1, 3),
-            I_LCo=np.array([np.zeros((3, 3)) if one is None else one.I_LCo for one in inertials]).reshape(
-                -1, 3, 3
-            ),
-            is_weightless=np.array([not link.has_weight for link in links], dtype=bool),
-        )
-
-
-class LinkMasses(NamedTuple):
-    """Mass (kg), centre (m) and inertia about it (kg m^2) of every link, in its frame; which gravity does not pull."""
-
-    mass: Array
-    p_LCo: Array
-    I_LCo: Array
-    is_weightless: NDArray[np.bool_]
+        masses = masses_of([given[name] for name in self.frame_names])
+        if self._described_tree is None:
+            return masses
+        return with_other_bodies(masses, self._built.assembly, self._described_tree, self._built.model.tree)
 
 
 def _cross(a: Array, b: Array) -> Array:

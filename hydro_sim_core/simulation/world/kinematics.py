@@ -98,6 +98,20 @@ class WorldKinematics(WorldParts):
         joints = zip(self._built.assembly.joint_names, tree.joint_type, tree.q_index, strict=True)
         return {name: int(first) for name, kind, first in joints if kind == FLOATING}
 
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Name of each entry of ``q``: one of ``joint_names``, or ``joint/qw`` to ``joint/z`` of a floating joint.
+
+        Floating joints have a quaternion (w, x, y, z), then a position, m; joints that mimic others have no entry.
+        """
+        names = [""] * len(self._state.q)
+        for i, name in enumerate(self.joint_names):
+            if self._joint_is_master[i]:
+                names[self._joint_q[i]] = name
+        for name, first in self.floating_coordinates.items():
+            names[first : first + 7] = [f"{name}/{part}" for part in ("qw", "qx", "qy", "qz", "x", "y", "z")]
+        return tuple(names)
+
     def coordinates(self, positions: Mapping[str, float], floating: Mapping[str, ArrayLike]) -> Array:
         """Coordinates (nq,) at these positions of joints; those of others are the current ones.
 

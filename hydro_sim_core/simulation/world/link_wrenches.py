@@ -53,6 +53,7 @@ def signs_of_pairs(built: BuiltModel, link: str, other: str | None) -> NDArray[n
         InputError: They cannot touch.
     """
     names = np.array([collider.link for collider in built.colliders], dtype=object)
+    other = None if other is None else str(other)
     first, second = names[built.model.pairs[:, 0]], names[built.model.pairs[:, 1]]
     on_first, on_second = first == link, second == link
     if other is not None:

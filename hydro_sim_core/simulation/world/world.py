@@ -305,12 +305,14 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
             loads: What acts on its links, likewise.
             constants: Fields of the model, by class and name; what was derived from them before stays.
         """
+        self._described_tree = self._described_tree or self._built.model.tree
         model = with_constants(self._built.model, constants)
         self._built = replace(self._built, model=model)
         self._drives = self._drives.copy()
         self._drives.arrays = drives
         self._machine.use_arrays(state, drives, loads, model)
         self.__dict__.pop("_evaluators", None)
+        self.__dict__.pop("link_masses", None)
 
     @property
     def machine(self) -> Machine:

@@ -1,0 +1,126 @@
+"""Steps of many bodies that several threads share, beside steps of one thread: a heap in a crate, and bodies side by side.
+
+Both are stepped in turns from the same state, and must end in the same bits.
+
+    python benchmarks/heap.py --threads 2 4 8
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import numpy as np
+from measure import make_parser, write
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import hydro_sim_core as hs
+from hydro_sim_core.simulation.stepping.machine import threads_allowed
+from hydro_sim_core.threads import VARIABLES
+
+#: Bodies, bursts of steps that are timed, and steps of each.
+BODIES, BURSTS, STEPS = 100, 12, 10
+#: When each scene is looked at, s: a heap while it falls and when it has come to rest.
+MOMENTS = {"heap, falling": 0.4, "heap, at rest": 1.6, "side by side": 0.1}
+
+
+def heap() -> hs.World:
+    """Boxes, balls and cylinders that fall into a crate, steps of 2 ms."""
+    scene = _scene("heap", 2e-3)
+    for i, (x, y, dx, dy) in enumerate(
+        ((-1, 0, 0.02, 0.44), (1, 0, 0.02, 0.44), (0, -1, 0.44, 0.02), (0, 1, 0.44, 0.02))
+    ):
+        scene.add_static(f"wall{i}", "box", size=(dx, dy, 0.4), xyz=(0.22 * x, 0.22 * y, 0.2))
+    shapes = ({"kind": "box", "size": (0.05, 0.05, 0.05)}, {"kind": "sphere", "radius": 0.03})
+    shapes += ({"kind": "cylinder", "radius": 0.025, "length": 0.05},)
+    rng = np.random.default_rng(0)
+    for i in range(BODIES):
+        layer, place = divmod(i, 16)
+        xyz = np.array([0.09 * (place // 4), 0.09 * (place % 4), 0.05 + 0.085 * layer]) - [0.135, 0.135, 0.0]
+        turn = tuple(rng.uniform(-1.0, 1.0, 3))
+        xyz[:2] += rng.uniform(-0.005, 0.005, 2)
+        shape = dict(shapes[i % 3])
+        scene.add_body(f"body{i}", mass=0.1, xyz=tuple(xyz), rpy=turn).add_shape(shape.pop("kind"), **shape)
+    return hs.World(scene.build())
+
+
+def side_by_side() -> hs.World:
+    """Cylinders that slide on the ground, apart from each other, steps of 1 ms."""
+    scene = _scene("side by side", 1e-3)
+    for i in range(BODIES):
+        body = scene.add_body(f"body{i}", mass=0.1, xyz=(0.12 * (i % 10), 0.12 * (i // 10), 0.031))
+        body.add_shape("cylinder", radius=0.03, length=0.06, resolution_hint=0.006)
+    world = hs.World(scene.build())
+    world.set_state(world.q, 0.3 * np.random.default_rng(1).normal(size=len(world.v)))
+    return world
+
+
+def _scene(name: str, time_step: float) -> hs.SceneBuilder:
+    contact = {"friction": 0.4, "modulus": 1e6, "dissipation": 20.0, "resolution_hint": 0.01}
+    scene = hs.SceneBuilder(name, time_step=time_step, contact=contact)
+    scene.add_static("table", "box", size=(3.0, 3.0, 0.1), xyz=(0.0, 0.0, -0.05), compliance="rigid")
+    return scene
+
+
+def measured(world: hs.World, threads: int) -> dict[str, float]:
+    """Median times of a step with one thread and with several, in turns, and of the ratios of bursts."""
+    alone, helped = world.copy(), world.copy()
+    alone.machine.is_helped = False
+    os.environ[VARIABLES[0]] = str(threads)
+    helped.step(2)  # helpers come, and memory is made
+    alone.step(2)
+    took: dict[str, list[float]] = {"alone": [], "helped": [], "processors": []}
+    for _ in range(BURSTS):
+        for name, one in (("alone", alone), ("helped", helped)):
+            began, used = time.perf_counter(), time.process_time()
+            one.step(STEPS)
+            seconds = time.perf_counter() - began
+            took[name].append(seconds / STEPS)
+            if name == "helped":
+                took["processors"].append((time.process_time() - used) / seconds)
+    if not (np.array_equal(alone.q, helped.q) and np.array_equal(alone.v, helped.v)):
+        raise SystemExit("the states differ")
+    ratios = np.divide(took["alone"], took["helped"])
+    told = {name: float(np.median(values)) for name, values in took.items()}
+    return told | {"times_as_fast": float(np.median(ratios)), "faces": alone.diagnostics()["faces"]}
+
+
+def main() -> None:
+    """Measure, print the table, write the results."""
+    parser = make_parser(__doc__.splitlines()[0], "heap")
+    parser.add_argument(
+        "--threads", type=int, nargs="+", default=[threads_allowed()], help="numbers of threads"
+    )
+    arguments = parser.parse_args()
+    table = Table(title=f"{BODIES} bodies, medians of {BURSTS} bursts of {STEPS} steps")
+    for name in (
+        "scene",
+        "faces",
+        "threads",
+        "alone, ms",
+        "shared, ms",
+        "times as fast",
+        "processors in use",
+    ):
+        table.add_column(name, justify="left" if name == "scene" else "right")
+    results = []
+    with Progress(transient=True) as progress:
+        task = progress.add_task("scenes", total=len(MOMENTS))
+        for name, moment in MOMENTS.items():
+            world = side_by_side() if name == "side by side" else heap()
+            world.step(round(moment / world.time_step))
+            for threads in arguments.threads:
+                row = measured(world, threads)
+                results.append({"scene": name, "threads": threads, **row})
+                times = (f"{1e3 * row[key]:.1f}" for key in ("alone", "helped"))
+                shares = (f"{row[key]:.2f}" for key in ("times_as_fast", "processors"))
+                table.add_row(name, f"{row['faces']:.0f}", str(threads), *times, *shares)
+            progress.advance(task)
+    Console(width=110).print(table)
+    write(arguments.out, {"rows": results})
+
+
+if __name__ == "__main__":
+    main()
