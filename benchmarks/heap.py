@@ -1,4 +1,4 @@
-"""Steps of many bodies that several threads share, beside steps of one thread: a heap in a crate, and bodies side by side.
+"""Steps of many bodies that several threads share, beside those of one thread: in a heap, and side by side.
 
 Both are stepped in turns from the same state, and must end in the same bits.
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import numpy as np
 from measure import make_parser, write
@@ -33,16 +34,18 @@ def heap() -> hs.World:
         ((-1, 0, 0.02, 0.44), (1, 0, 0.02, 0.44), (0, -1, 0.44, 0.02), (0, 1, 0.44, 0.02))
     ):
         scene.add_static(f"wall{i}", "box", size=(dx, dy, 0.4), xyz=(0.22 * x, 0.22 * y, 0.2))
-    shapes = ({"kind": "box", "size": (0.05, 0.05, 0.05)}, {"kind": "sphere", "radius": 0.03})
-    shapes += ({"kind": "cylinder", "radius": 0.025, "length": 0.05},)
+    shapes: tuple[dict[str, Any], ...] = (
+        {"kind": "box", "size": (0.05, 0.05, 0.05)},
+        {"kind": "sphere", "radius": 0.03},
+        {"kind": "cylinder", "radius": 0.025, "length": 0.05},
+    )
     rng = np.random.default_rng(0)
     for i in range(BODIES):
         layer, place = divmod(i, 16)
         xyz = np.array([0.09 * (place // 4), 0.09 * (place % 4), 0.05 + 0.085 * layer]) - [0.135, 0.135, 0.0]
         turn = tuple(rng.uniform(-1.0, 1.0, 3))
         xyz[:2] += rng.uniform(-0.005, 0.005, 2)
-        shape = dict(shapes[i % 3])
-        scene.add_body(f"body{i}", mass=0.1, xyz=tuple(xyz), rpy=turn).add_shape(shape.pop("kind"), **shape)
+        scene.add_body(f"body{i}", mass=0.1, xyz=tuple(xyz), rpy=turn).add_shape(**shapes[i % 3])
     return hs.World(scene.build())
 
 

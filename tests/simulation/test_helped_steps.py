@@ -50,8 +50,7 @@ def heap(n: int, spacing: float = 0.0, **options: Any) -> hs.World:
         body = scene.add_body(
             f"b{i}", mass=0.1, xyz=xyz, rpy=tuple(rng.uniform(-1, 1, 3) if not spacing else (0, 0, i))
         )
-        shape = dict(KINDS[i % 3] if not spacing else KINDS[1])
-        body.add_shape(shape.pop("kind"), **shape, resolution_hint=0.006)
+        body.add_shape(**KINDS[1 if spacing else i % 3], resolution_hint=0.006)
     return hs.World(scene.build())
 
 
@@ -156,8 +155,10 @@ def test_worlds_of_a_batch_have_no_helpers():
     assert all(world.machine.scratch.solver.team.words[CAME] == 0 for world in batch._worlds._worlds)
 
 
-def test_short_steps_are_not_helped(monkeypatch):
-    monkeypatch.setattr(machine, "LEAST_TIME", 1e-3)
+@pytest.mark.parametrize(("time", "faces"), [(1e3, 1), (-1.0, 10**6)])
+def test_what_takes_little_is_not_helped(monkeypatch, time, faces):
+    monkeypatch.setattr(machine, "LEAST_TIME", time)
+    monkeypatch.setattr(options, "FACES_TO_SHARE", faces)
     world = hs.load_scene("cylinder_grasp")
     for _ in range(20):
         world.step()
