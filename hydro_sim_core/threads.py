@@ -6,19 +6,19 @@ import os
 
 #: Variables of the environment that say it, the first that is set; the second one is for numerical libraries at large.
 VARIABLES = ("HYDRO_SIM_THREADS", "OMP_NUM_THREADS")
-#: Most of them where nobody says it.
-_MOST = 8
+#: Most of them where nobody says it, and whatever is said.
+_MOST, _LIMIT = 8, 64
 
 
 def threads_allowed() -> int:
     """Most threads that a step may take: what the environment says, else one for each core, up to eight.
 
-    What is no whole number says nothing.
+    It is 64 at most. What is no whole number says nothing.
     """
     for name in VARIABLES:
         given = os.environ.get(name, "")
         if given.isdecimal():
-            return max(int(given), 1)
+            return min(max(int(given), 1), _LIMIT)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, _MOST)
 

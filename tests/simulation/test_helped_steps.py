@@ -167,7 +167,15 @@ def test_what_takes_little_is_not_helped(monkeypatch, time, faces):
 
 @pytest.mark.parametrize(
     ("own", "of_all", "threads"),
-    [("3", "1", 3), (None, "2", 2), ("two", "5", 5), ("0", None, 1), (None, None, None), ("-3", "x", None)],
+    [
+        ("3", "1", 3),
+        ("900", None, 64),
+        (None, "2", 2),
+        ("two", "5", 5),
+        ("0", None, 1),
+        (None, None, None),
+        ("-3", "x", None),
+    ],
 )
 def test_the_environment_says_how_many_threads(monkeypatch, own, of_all, threads):
     for name, value in (("HYDRO_SIM_THREADS", own), ("OMP_NUM_THREADS", of_all)):

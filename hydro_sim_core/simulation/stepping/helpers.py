@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
@@ -140,4 +141,5 @@ def _pool(process: int, count: int) -> ThreadPoolExecutor:
 def _without_priority() -> None:
     """A thread has that of the one that starts it: with a real-time priority helpers would keep others waiting."""
     if hasattr(os, "sched_setscheduler"):
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        with suppress(OSError):  # a container may forbid even this
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
