@@ -10,7 +10,8 @@ N^2 = 4 / 3 + t^2, and r is the radius where flanks touch, 7.4 mm in the mean. H
 asked of the simulator: it is the overlap of the true threads, without chords, at the poses of the nut. Chords of 48
 segments a turn are up to 17 micrometres off the thread, along the radius, so that a stiff nut rises and falls 48 times
 a turn. They are farthest off at the largest radius: threads that touched at the crest of the bolt alone, at 7.9 mm,
-would take 9 % more than flanks that touch evenly. The moment is between the two, in steps of 0.25 ms as in those of 1 ms.
+would take 9 % more than flanks that touch evenly. The moment is between the two, in steps of 0.25 ms as in those of
+1 ms.
 
 It is not real time: steps of 1 ms with 1500 to 5500 faces took 6 to 15 ms of a busy processor, and 1.3 to 1.9 ms of a
 free one. The task of the same name is, with steps of 8 ms and fewer turns in mesh.
