@@ -148,6 +148,12 @@ def collect(team, parts):
 # --- All
 
 
+@kernel(inline=True)
+def _has_parts(job):
+    """Whether fewer parts of a job have been asked for than there are; see ``publish``."""
+    return (job & 0xFFFF) < (job >> 16 & 0xFF)
+
+
 @kernel
 def take_part(team):
     """Take a part of the present job to do it, and ``end_part`` afterwards; False if none is left.
@@ -159,11 +165,11 @@ def take_part(team):
     """
     words, task = team.words, team.task
     job = load(words, JOB)
-    if (job & 0xFFFF) < (job >> 16 & 0xFF):
+    if _has_parts(job):
         job = add(words, JOB, 1)
-    parts = job >> 16 & 0xFF
-    if (job & 0xFFFF) >= parts:
+    if not _has_parts(job):
         return False
+    parts = job >> 16 & 0xFF
     task[NUMBER], task[KIND], task[PARTS] = job >> 32, job >> 24 & 0xFF, parts
     task[PART] = (
         task[PART] + 1 if task[HELPER] == 0 else parts - 1 - (add(words, TAKEN, 1) - words[TAKEN_BEFORE])
@@ -219,8 +225,7 @@ def wait_for_call(team):
     calls = load(words, CALLS)
     looks = sleeps = 0
     while load(words, LEAVE) == 0 and (sleeps < _SLEEPS or team.task[OWES] != 0):
-        job = load(words, JOB)
-        has_parts = (job & 0xFFFF) < (job >> 16 & 0xFF)
+        has_parts = _has_parts(load(words, JOB))
         if has_parts or load(words, CALLS) != calls or load(words, DELIVERIES) != team.task[DELIVERED]:
             return True
         looks += 1

@@ -62,8 +62,7 @@ def told(world: hs.World) -> list[Any]:
          [polygon.tolist() for polygon in p.polygons])
         for p in world.contacts
     ]  # fmt: skip
-    diagnostics = {name: value for name, value in world.diagnostics().items() if name != "faces_needed"}
-    return [world.q.tolist(), world.v.tolist(), patches, diagnostics]
+    return [world.q.tolist(), world.v.tolist(), patches, world.diagnostics()]
 
 
 def check(world: hs.World, steps: int) -> None:

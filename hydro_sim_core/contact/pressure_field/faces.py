@@ -229,20 +229,9 @@ def speed_along(n, x, V):
 
 @kernel(inline=True)
 def move_face(faces, old, new):
-    """Copy a face from one column of the buffer to another.
-
-    Reads faces: data, elements, num_vertices, polygons.
-    Writes faces: data, elements, num_vertices, polygons.
-    """
-    if old == new:
-        return
-    faces.elements[new, 0], faces.elements[new, 1] = faces.elements[old, 0], faces.elements[old, 1]
-    for row in range(faces.data.shape[0]):
-        faces.data[row, new] = faces.data[row, old]
-    faces.num_vertices[new] = faces.num_vertices[old]
-    for i in range(faces.num_vertices[old]):
-        for axis in range(3):
-            faces.polygons[new, i, axis] = faces.polygons[old, i, axis]
+    """Copy a face from one column of the buffer to another."""
+    if old != new:
+        copy_faces(faces, old, 1, faces, new)
 
 
 @kernel

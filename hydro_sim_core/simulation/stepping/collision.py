@@ -186,7 +186,8 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     if parts > 1:
         count = find_together(model, state, scratch, pairs, parts)
     else:
-        count = find_pairs(model, state, scratch, 0, pairs, True)
+        _forget_patches(scratch.patches)
+        count = find_pairs(model, state, scratch, 0, pairs)
     if count > scratch.faces.num_vertices.shape[0]:
         return count
     for p in range(scratch.patches.num[0]):
@@ -196,19 +197,23 @@ def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     return count
 
 
+@kernel
+def _forget_patches(patches):
+    """Begin a table anew.
+
+    Writes patches: first_face, num, num_deep, num_faceless.
+    """
+    patches.num[0] = patches.num_deep[0] = patches.num_faceless[0] = patches.first_face[0] = 0
+
+
 @entry
-def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: int, is_first: bool) -> int:
-    """Find the faces of the pairs from ``begin`` to ``end`` - 1, alone or behind others; result as of ``find_patches``.
+def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: int) -> int:
+    """Find the faces of the pairs from ``begin`` to ``end`` - 1, behind those found so far; result as ``find_patches``.
 
     Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; scratch.patches: first_face, num.
-    Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, num_deep, num_faceless, pair.
+    Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, pair.
     """
     patches = scratch.patches
-    if is_first:
-        patches.num[0] = 0
-        patches.num_deep[0] = 0
-        patches.num_faceless[0] = 0
-        patches.first_face[0] = 0
     count = patches.first_face[patches.num[0]]
     for pair in range(begin, end):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
@@ -336,15 +341,15 @@ def _find_part(model, state, finder, team, is_first):
     """Find the faces of the part that this thread has taken, behind those of the parts that it took before.
 
     Reads team: first, task; finder.patches: first_face, num, num_deep, num_faceless.
-    Writes team: told; finder.patches: first_face, num, num_deep, num_faceless.
+    Writes team: told.
     """
     patches, part = finder.patches, team.task[PART]
     told = team.told[part]
     if is_first:
-        patches.num[0] = patches.num_deep[0] = patches.num_faceless[0] = patches.first_face[0] = 0
+        _forget_patches(patches)
     num, deep, faceless = patches.num[0], patches.num_deep[0], patches.num_faceless[0]
     begin = patches.first_face[num]
-    count = find_pairs(model, state, finder, team.first[part], team.first[part + 1], is_first)
+    count = find_pairs(model, state, finder, team.first[part], team.first[part + 1])
     told[OWNER], told[FACES], told[PATCHES] = team.task[HELPER], count - begin, patches.num[0] - num
     told[DEEP], told[FACELESS] = patches.num_deep[0] - deep, patches.num_faceless[0] - faceless
 
