@@ -67,7 +67,7 @@ MANY_STARTS = tuple((lift, direction) for lift in (0.3, 0.8, 2.0) for direction 
 #: The page's range of spreads without margin, as its middle and half its width, dt^2 g.
 AMPLITUDE, AMPLITUDE_BOUND = 0.35, 0.25
 #: Of the median of those that rattle, dt^2 g, if there are several.
-MEDIAN_BOUND = 0.049
+MEDIAN_BOUND = 0.023
 SAFE_MARGIN = 1e-4
 #: Bound on the spread with that margin, dt^2 g, spread above which a stack with a margin is not held, and bound on
 #: that of stacks of ``lagged`` without one: one of twelve ends in a cycle of 0.003.
@@ -143,7 +143,7 @@ class MarginCurve(NamedTuple):
 #: Curves by step, s.
 PAGE_MARGINS = {
     2e-4: MarginCurve(1e-1, rattles=False, bare=1.4e-3, held=7e-3, over=0.0),
-    1e-3: MarginCurve(1e-1, rattles=True, bare=0.045, held=2.5e-4, over=1500.0),
+    1e-3: MarginCurve(1e-1, rattles=True, bare=0.04, held=2.5e-4, over=1500.0),
     1e-2: MarginCurve(1e-2, rattles=True, bare=0.25, held=2.5e-6, over=0.0),
 }
 #: By how much the spreads of the curve that does not rattle differ from the page's at least, dt^2 g: without margin,

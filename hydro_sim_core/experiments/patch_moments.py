@@ -90,7 +90,7 @@ KINDS = {
     "ellipsoid on capsule": Bounds(8.4e-11, 5e-10, 0.64, 0.15),
     "mesh on cylinder": Bounds(7.4e-11, 6.4e-10, 0.0037, 0.002),
     "mesh on mesh": Bounds(7.8e-11, 6.1e-10, 0.0, 0.0),
-    "rigid box on sphere": Bounds(2.2e-11, 2.7e-10, 0.78, 0.15),
+    "rigid box on sphere": Bounds(1e-11, 2.7e-10, 0.78, 0.15),
     "rigid cylinder on mesh": Bounds(2.5e-11, 3.5e-10, 0.71, 0.49),
     "rigid mesh on box": Bounds(2.3e-11, 4.1e-10, 0.81, 0.41),
     "box on rigid half space": Bounds(4.8e-11, 7e-10, 0.0, 0.0),
