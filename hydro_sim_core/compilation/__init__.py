@@ -2,6 +2,7 @@
 
 from hydro_sim_core.compilation.arrays import (
     Bool1D,
+    Bool2D,
     ConstBool1D,
     ConstFloat1D,
     ConstFloat2D,
@@ -23,6 +24,7 @@ from hydro_sim_core.compilation.store import cache_root, kernels_are_kept, make_
 
 __all__ = [
     "Bool1D",
+    "Bool2D",
     "CompilationFailed",
     "ConstBool1D",
     "ConstFloat1D",

@@ -6,44 +6,13 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.compilation.teams import PART, end_part, meet, parts_to_share, publish, take_part
+from hydro_sim_core.solvers.elimination import is_large
 from hydro_sim_core.solvers.joint_terms import joint_impulse
-from hydro_sim_core.solvers.options import LEAST_BLOCKS
-from hydro_sim_core.solvers.patch_terms import evaluate_patch, is_point
-from hydro_sim_core.solvers.problem import DRIFT
+from hydro_sim_core.solvers.patch_terms import is_point
+from hydro_sim_core.solvers.patch_work import evaluate_patches
 
-#: Jobs of a team that solves: the patches of an island, and islands.
-EVALUATE, SOLVE = range(2)
 #: Share of the momenta below which a residual is round-off of their sums.
 LEAST_SHARE = 1e-14
-
-
-@kernel
-def relative_twists(problem, island, v, drift, twists):
-    """Twists of B relative to A of an island's patches at velocities ``v``; ``drift`` is a row of ``problem.drift``.
-
-    Reads problem.islands: first_patch, patches.
-    """
-    islands = problem.islands
-    for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
-        p = islands.patches[i]
-        relative_twist(problem, p, v, drift, twists[p])
-
-
-@kernel
-def relative_twist(problem, p, v, drift, twist):
-    """Twist (6,) of B relative to A of one patch; arguments as for ``relative_twists``.
-
-    Reads problem: drift, jacobian; problem.islands: columns.
-    """
-    J, V, columns = problem.jacobian[p], problem.drift[drift, p], problem.islands.columns[p]
-    # Six sums beside each other: one alone waits for each of its additions.
-    w0, w1, w2, u0, u1, u2 = V[0], V[1], V[2], V[3], V[4], V[5]
-    for side in range(2):
-        for k in range(columns[side, 0], columns[side, 1]):
-            w0, w1, w2 = w0 + J[0, k] * v[k], w1 + J[1, k] * v[k], w2 + J[2, k] * v[k]
-            u0, u1, u2 = u0 + J[3, k] * v[k], u1 + J[4, k] * v[k], u2 + J[5, k] * v[k]
-    twist[0], twist[1], twist[2], twist[3], twist[4], twist[5] = w0, w1, w2, u0, u1, u2
 
 
 @kernel
@@ -77,8 +46,8 @@ def multiply_jacobian(problem, p, matrix, product):
 
 
 @kernel
-def _add_patch_hessian(problem, p, scratch):
-    """hessian += J^T H J, lower triangle.
+def _add_patch_hessian(problem, p, upper, scratch):
+    """hessian += J^T H J, its lower or its upper triangle.
 
     Reads problem: jacobian; scratch: hessian, patch_hessians, product; problem.islands: columns.
     Writes scratch: hessian, product.
@@ -91,10 +60,11 @@ def _add_patch_hessian(problem, p, scratch):
     )
     multiply_jacobian(problem, p, scratch.patch_hessians[p], product)
     for row_side in range(2):
-        for side in range(row_side + 1):
+        for side in range(row_side if upper else 0, 2 if upper else row_side + 1):
             for i in range(columns[row_side, 0], columns[row_side, 1]):
                 j0, j1, j2, j3, j4, j5 = J[0, i], J[1, i], J[2, i], J[3, i], J[4, i], J[5, i]
-                for j in range(columns[side, 0], min(columns[side, 1], i + 1)):
+                begin, end = columns[side, 0], columns[side, 1]
+                for j in range(max(begin, i) if upper else begin, end if upper else min(end, i + 1)):
                     hessian[i, j] += (
                         j0 * product[0, j]
                         + j1 * product[1, j]
@@ -107,39 +77,57 @@ def _add_patch_hessian(problem, p, scratch):
 
 @kernel
 def assemble_hessian(problem, island, scratch):
-    """Write the Hessian of an island, the lower triangle within the envelope, after ``momentum_residual``.
+    """Write the Hessian of an island, after ``momentum_residual``.
 
-    Reads problem: A; scratch: hessian, v; problem.islands: envelope, first, first_patch, patches, tree_begin;
-    problem.points: is_coupled.
+    It is the lower triangle within the envelope, or of a large island the upper one in its runs.
+
+    Reads problem: A; scratch: hessian, v; problem.islands: envelope, first, first_patch, first_run, last_run, patches,
+    runs, tree_begin, tree_end; problem.points: is_coupled.
     Writes scratch: hessian.
     """
-    islands, hessian = problem.islands, scratch.hessian
+    islands, hessian, in_runs = problem.islands, scratch.hessian, is_large(problem.islands, island)
     for i in range(islands.first[island], islands.first[island + 1]):
-        for j in range(islands.envelope[i], islands.tree_begin[i]):
-            hessian[i, j] = 0.0
-        for j in range(islands.tree_begin[i], i + 1):
-            hessian[i, j] = problem.A[i, j]
+        tree, end = islands.tree_begin[i], islands.tree_end[i]
+        if in_runs:
+            for n in range(islands.first_run[tree], islands.last_run[tree]):
+                for j in range(max(islands.runs[n, 0], end), islands.runs[n, 1]):
+                    hessian[i, j] = 0.0
+            for j in range(i, end):
+                hessian[i, j] = problem.A[i, j]
+        else:
+            for j in range(islands.envelope[i], tree):
+                hessian[i, j] = 0.0
+            for j in range(tree, i + 1):
+                hessian[i, j] = problem.A[i, j]
         _, stiffness = joint_impulse(problem, i, scratch.v[i])
         hessian[i, i] += stiffness
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         if not (is_point(problem, p) and problem.points.is_coupled[0] != 0):
-            _add_patch_hessian(problem, p, scratch)
+            _add_patch_hessian(problem, p, in_runs, scratch)
 
 
 @kernel
 def mirror_hessian(problem, island, scratch):
     """Fill both triangles of the matrix of an island from its Hessian.
 
-    Reads scratch: hessian; problem.islands: envelope, first.
+    Reads scratch: hessian; problem.islands: envelope, first, first_run, last_run, runs, tree_begin.
     Writes scratch: matrix.
     """
-    islands, matrix = problem.islands, scratch.matrix
-    for i in range(islands.first[island], islands.first[island + 1]):
-        for j in range(islands.first[island], islands.envelope[i]):
+    islands, matrix, in_runs = problem.islands, scratch.matrix, is_large(problem.islands, island)
+    begin, end = islands.first[island], islands.first[island + 1]
+    for i in range(begin, end):
+        for j in range(begin, end if in_runs else islands.envelope[i]):
             matrix[i, j] = matrix[j, i] = 0.0
-        for j in range(islands.envelope[i], i + 1):
-            matrix[i, j] = matrix[j, i] = scratch.hessian[i, j]
+    for i in range(begin, end):
+        if in_runs:
+            tree = islands.tree_begin[i]
+            for n in range(islands.first_run[tree], islands.last_run[tree]):
+                for j in range(max(islands.runs[n, 0], i), islands.runs[n, 1]):
+                    matrix[i, j] = matrix[j, i] = scratch.hessian[i, j]
+        else:
+            for j in range(islands.envelope[i], i + 1):
+                matrix[i, j] = matrix[j, i] = scratch.hessian[i, j]
 
 
 @kernel
@@ -164,65 +152,6 @@ def add_to_matrix(problem, p, of_patch, scratch):
                     for k in range(6):
                         s += J[k, i] * product[k, j]
                     matrix[i, j] += s
-
-
-@kernel
-def evaluate_patches(problem, law, island, scratch):
-    """Write impulses and Hessians of an island's patches at ``scratch.v``; the team shares them if they are many.
-
-    Reads scratch.team: least, task.
-    """
-    parts = parts_to_share(scratch.team)
-    if parts > 1 and blocks_of(problem, island) < scratch.team.least[LEAST_BLOCKS]:
-        parts = 1
-    if parts == 1:
-        evaluate_part(problem, law, island, 0, 1, scratch)
-        return
-    publish(scratch.team, EVALUATE, island, parts)
-    while take_part(scratch.team):
-        evaluate_part(problem, law, island, scratch.team.task[PART], parts, scratch)
-        end_part(scratch.team)
-    meet(scratch.team, parts)
-
-
-@kernel
-def evaluate_part(problem, law, island, part, parts, scratch):
-    """One of the parts of ``evaluate_patches``: patches of about as many faces as the others have.
-
-    Reads scratch: patch_hessians, patch_impulse, sums, twists, v; problem.islands: first_patch, patches.
-    Writes scratch: patch_hessians, patch_impulse, sums, twists.
-    """
-    islands, before = problem.islands, 0
-    total = blocks_of(problem, island) if parts > 1 else 1
-    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
-        p = islands.patches[n]
-        # A patch belongs to the part that its first block falls into, and each is evaluated by itself.
-        if before * parts // total == part:
-            relative_twist(problem, p, scratch.v, DRIFT, scratch.twists[p])
-            impulse, hessian = scratch.patch_impulse[p], scratch.patch_hessians[p]
-            evaluate_patch(problem, law, p, scratch.twists[p], scratch.sums, impulse, hessian)
-        before += weight_of(problem, p) if parts > 1 else 0
-
-
-@kernel(inline=True)
-def weight_of(problem, p):
-    """Work that a patch makes, in blocks of faces; a contact at an equivalent point has none, and counts as one.
-
-    Reads problem: first_block.
-    """
-    return 1 if is_point(problem, p) else max(problem.first_block[p + 1] - problem.first_block[p], 1)
-
-
-@kernel
-def blocks_of(problem, island):
-    """Work that all patches of an island make, in blocks of faces.
-
-    Reads problem.islands: first_patch, patches.
-    """
-    islands, total = problem.islands, 0
-    for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
-        total += weight_of(problem, islands.patches[n])
-    return total
 
 
 @kernel

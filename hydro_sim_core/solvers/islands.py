@@ -4,7 +4,8 @@
 Trees are nodes and patches between two moving trees are edges of a graph; its components are the islands. Within an
 island trees are listed breadth first from a peripheral one (Cuthill-McKee ordering), which keeps the entries of the
 Hessian near its diagonal: a row of its Cholesky factor begins at the first tree that the row's tree touches
-(``envelope``). Bodies with prescribed motion couple nothing, like the world.
+(``envelope``). Those of a large island come in another order, which leaves more of the factor zero (``elimination``).
+Bodies with prescribed motion couple nothing, like the world.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Bool1D, Int1D, Int2D, Int3D, kernel
+from hydro_sim_core.compilation import Bool1D, Bool2D, Int1D, Int2D, Int3D, kernel
+from hydro_sim_core.solvers.elimination import LARGE, find_runs, is_large, order_by_degree
 
 #: Tree index of the world and of bodies with prescribed motion.
 WORLD = -1
@@ -40,6 +42,12 @@ class Islands(NamedTuple):
         neighbours: (2 patches,) adjacency lists: trees that touch.
         queue: (trees,) trees in the order of the breadth-first search.
         keeps: (trees,) whether an island keeps the solution that it has.
+        couples: (trees, trees) which trees of large islands touch, when the earlier one is eliminated; empty where no
+            island can be large, as are the others of them.
+        degree: (trees,) velocities that a tree touches.
+        runs: (runs, 2) begin and end of the columns that a row of a large island's factor has entries in.
+        first_run: (nv,) first entry in ``runs`` of the rows of the tree that begins with a velocity.
+        last_run: (nv,) one past the last one.
     """
 
     num: Int1D
@@ -58,6 +66,11 @@ class Islands(NamedTuple):
     neighbours: Int1D
     queue: Int1D
     keeps: Bool1D
+    couples: Bool2D
+    degree: Int1D
+    runs: Int2D
+    first_run: Int1D
+    last_run: Int1D
 
 
 def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
@@ -66,6 +79,7 @@ def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
     def integers(*shape: int) -> np.ndarray:
         return np.zeros(shape, dtype=np.int64)
 
+    large_trees, large_nv = (num_trees, nv) if nv >= LARGE else (0, 0)
     return Islands(
         num=integers(1),
         first=integers(num_trees + 1),
@@ -83,6 +97,12 @@ def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
         neighbours=integers(2 * max_patches),
         queue=integers(num_trees),
         keeps=np.zeros(num_trees, dtype=np.bool_),
+        couples=np.zeros((large_trees, large_trees), dtype=np.bool_),
+        degree=integers(large_trees),
+        # Of a tree's later trees every other one can begin a run.
+        runs=integers(large_trees * large_trees // 4 + 2 * large_trees, 2),
+        first_run=integers(large_nv),
+        last_run=integers(large_nv),
     )
 
 
@@ -95,7 +115,7 @@ def find_islands(forest, num_patches, islands):
         num_patches: Number of patches in use.
         islands: ``Islands``; ``patch_trees`` is input, everything else output.
 
-    Reads forest: prescribed; islands: island, queue.
+    Reads forest: first, prescribed; islands: island, queue.
     Writes islands: first, island, keeps, num, order.
     """
     num_trees, unknowns = forest.first.shape[0] - 1, forest.velocities.shape[0]
@@ -104,7 +124,8 @@ def find_islands(forest, num_patches, islands):
     _find_neighbours(islands, num_patches, num_trees)
     islands.island[:] = -1
     islands.keeps[:] = False
-    num, position = 0, 0
+    islands.first[0] = 0
+    num, position, runs = 0, 0, 0
     for seed in range(num_trees):
         if islands.island[seed] >= 0:
             continue
@@ -112,12 +133,18 @@ def find_islands(forest, num_patches, islands):
         for i in range(count):
             islands.island[islands.queue[i]] = -1
         _visit(islands, islands.queue[count - 1], num)
-        islands.first[num] = position
+        end = position
+        for i in range(count):
+            end += forest.first[islands.queue[i] + 1] - forest.first[islands.queue[i]]
+        islands.first[num + 1] = end
+        if is_large(islands, num):
+            order_by_degree(forest, islands, count)
         for i in range(count):
             position = _place_tree(forest, islands, islands.queue[i], position)
+        if is_large(islands, num):
+            runs = find_runs(islands, count, runs)
         num += 1
     islands.num[0] = num
-    islands.first[num] = position
     _place_patches(forest, islands, num_patches)
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.compilation.instructions import one_thread_a_world
-from hydro_sim_core.solvers.balance import assemble_hessian, inertia_times, momentum_residual, relative_twists
-from hydro_sim_core.solvers.face_laws import LAGGED, friction_softness
+from hydro_sim_core.solvers.balance import assemble_hessian, inertia_times, momentum_residual
+from hydro_sim_core.solvers.elimination import factorise_runs, is_large, solve_runs
 from hydro_sim_core.solvers.joint_terms import joint_impulse
-from hydro_sim_core.solvers.linear import factorise, factorise_wide, solve_factorised
+from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
-from hydro_sim_core.solvers.patch_terms import is_point, patch_slope, update_patch_friction_bounds
+from hydro_sim_core.solvers.patch_work import find_slopes, relative_twists, set_bounds
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 #: A full Newton step is taken if it leaves at most this share of the initial slope.
@@ -28,8 +27,6 @@ LINE_SEARCH_ITERATIONS = 60
 #: Friction bounds have settled when no patch's bounds change by more than this share; limit on solves.
 SETTLED_CHANGE = 0.05
 MAX_SOLVES = 10
-#: Velocities of an island from which ``factorise_wide`` pays.
-WIDE = 48
 #: Below this share of the momenta a residual that no longer falls is round-off, which no step can improve.
 ROUND_OFF = 1e-11
 
@@ -38,9 +35,8 @@ ROUND_OFF = 1e-11
 def _slope(problem, law, island, alpha, scratch):
     """Derivative of the cost along the direction at ``v + alpha direction``.
 
-    Reads scratch: direction, direction_twists, inertia_direction, momentum_gap, sums, trial_twist, twists, v;
-    problem.islands: first, first_patch, patches.
-    Writes scratch: sums, trial_twist.
+    Reads scratch: direction, inertia_direction, momentum_gap, of_patches, v; problem.islands: first, first_patch,
+    patches.
     """
     islands = problem.islands
     slope = 0.0
@@ -49,13 +45,9 @@ def _slope(problem, law, island, alpha, scratch):
         slope += step * (scratch.momentum_gap[i] + alpha * scratch.inertia_direction[i])
         impulse, _ = joint_impulse(problem, i, scratch.v[i] + alpha * step)
         slope -= step * impulse
-    V = scratch.trial_twist
+    find_slopes(problem, law, island, alpha, scratch)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
-        p = islands.patches[n]
-        dV = scratch.direction_twists[p]
-        for k in range(6):
-            V[k] = scratch.twists[p, k] + alpha * dV[k]
-        slope -= patch_slope(problem, law, p, V, dV, scratch.sums)
+        slope -= scratch.of_patches[islands.patches[n], 0]
     return slope
 
 
@@ -193,27 +185,37 @@ def _move(problem, law, island, scratch):
 
 
 @kernel
-def _factorise_hessian(scratch, begin, end, envelope):
-    """Cholesky factor of an island's Hessian, in its place; False if none exists.
+def _find_direction(problem, island, scratch):
+    """Newton's direction from the residual and the Hessian, which becomes its Cholesky factor; False if none exists.
 
-    Reads scratch: hessian, reach.
-    Writes scratch: hessian, reach.
+    Reads scratch: direction, hessian, residual; problem.islands: envelope, first.
+    Writes scratch: direction, hessian.
     """
-    if one_thread_a_world() or end - begin < WIDE:
-        return factorise(scratch.hessian, scratch.hessian, begin, end, envelope)
-    return factorise_wide(scratch.hessian, begin, end, envelope, scratch.reach)
+    islands, hessian, direction = problem.islands, scratch.hessian, scratch.direction
+    begin, end = islands.first[island], islands.first[island + 1]
+    in_runs = is_large(islands, island)
+    if in_runs:
+        is_done = factorise_runs(hessian, islands, begin, end)
+    else:
+        is_done = factorise(hessian, hessian, begin, end, islands.envelope)
+    if is_done:
+        for i in range(begin, end):
+            direction[i] = -scratch.residual[i]
+        if in_runs:
+            solve_runs(hessian, islands, begin, end, direction)
+        else:
+            solve_factorised(hessian, begin, end, islands.envelope, direction)
+    return is_done
 
 
 @kernel
 def minimise(problem, options, law, island, scratch):
     """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``.
 
-    Reads options: max_iterations; scratch: direction, hessian, island_report, residual; problem.islands: envelope,
-    first.
-    Writes scratch: direction, island_report.
+    Reads options: max_iterations; scratch: island_report.
+    Writes scratch: island_report.
     """
-    begin, end = problem.islands.first[island], problem.islands.first[island + 1]
-    envelope, report = problem.islands.envelope, scratch.island_report
+    report = scratch.island_report
     report[CONVERGED] = 0.0
     previous = math.inf
     residual, share = momentum_residual(problem, law, island, scratch)
@@ -226,11 +228,8 @@ def minimise(problem, options, law, island, scratch):
         if iteration == options.max_iterations:
             return
         assemble_hessian(problem, island, scratch)
-        if not _factorise_hessian(scratch, begin, end, envelope):
+        if not _find_direction(problem, island, scratch):
             return
-        for i in range(begin, end):
-            scratch.direction[i] = -scratch.residual[i]
-        solve_factorised(scratch.hessian, begin, end, envelope, scratch.direction)
         residual, share = _move(problem, law, island, scratch)
         report[ITERATIONS] += 1.0
 
@@ -242,25 +241,16 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
     The change is relative and of one patch, so that a heavy body at rest elsewhere cannot hide an impact. Changes that
     could alter the patch's velocity by less than the stiction speed do not count.
 
-    Reads options: lags, stiction_speed; problem: delassus; scratch: sums, twists; problem.islands: first_patch,
-    patches.
-    Writes scratch: sums, twists.
+    Reads options: lags, stiction_speed; problem: delassus; scratch: of_patches; problem.islands: first_patch, patches.
+    Writes scratch: twists.
     """
     islands = problem.islands
     relative_twists(problem, island, v, drift, scratch.twists)
-    softness = friction_softness(options.stiction_speed)
+    set_bounds(problem, law, options.lags, island, options.stiction_speed, scratch)
     largest = 0.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        if is_point(problem, p):
-            continue
-        V, least, sums = scratch.twists[p], options.stiction_speed, scratch.sums
-        if options.lags:
-            change, total = update_patch_friction_bounds(problem, law, p, V, least, softness, sums)
-        else:
-            # Only the regularisation speed matters. From the law's own impulse, which falls where faces slide, it would
-            # be too small to converge.
-            change, total = update_patch_friction_bounds(problem, LAGGED, p, V, least, softness, sums)
+        change, total = scratch.of_patches[p, 0], scratch.of_patches[p, 1]
         if change * problem.delassus[p] > options.stiction_speed:
             largest = max(largest, change / total if total > 0.0 else math.inf)
     return largest

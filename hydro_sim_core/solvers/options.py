@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D
+from hydro_sim_core.compilation import Float1D, Float2D, Float3D
 from hydro_sim_core.compilation.teams import Team, make_team
 from hydro_sim_core.solvers.patch_terms import NUM_SUMS
 from hydro_sim_core.solvers.problem import LANES, ContactProblem
@@ -51,7 +51,6 @@ class SolverScratch(NamedTuple):
         patch_hessians: (patches, 6, 6) Hessian of every patch.
         product: (6, nv) patch Hessian times Jacobian.
         hessian: (nv, nv).
-        reach: (nv,) see ``linear.factorise_wide``.
         matrix: (nv, nv) second matrix of a method: a Hessian without symmetry, or the Cholesky factor of A.
         residual: (nv,) residual of the momentum balance.
         impulse: (nv,) generalised impulse of contacts and joints.
@@ -59,6 +58,8 @@ class SolverScratch(NamedTuple):
         inertia_direction: (nv,) A times the direction.
         momentum_gap: (nv,) A v minus the momentum at the start of a line search.
         trial_twist: (6,) relative twist along a line search.
+        of_patches: (patches, 2) numbers found of each patch, see ``patch_work``.
+        number: (1,) what threads need to know to find them.
         sums: (NUM_SUMS * LANES,) accumulators of one patch.
         of_velocities: (2, nv) values that the method stores for every velocity.
         of_faces: (blocks, numbers * LANES) values that the method stores for every face, laid out as the face blocks.
@@ -76,7 +77,6 @@ class SolverScratch(NamedTuple):
     patch_hessians: Float3D
     product: Float2D
     hessian: Float2D
-    reach: Int1D
     matrix: Float2D
     residual: Float1D
     impulse: Float1D
@@ -84,6 +84,8 @@ class SolverScratch(NamedTuple):
     inertia_direction: Float1D
     momentum_gap: Float1D
     trial_twist: Float1D
+    of_patches: Float2D
+    number: Float1D
     sums: Float1D
     of_velocities: Float2D
     of_faces: Float2D
@@ -113,7 +115,6 @@ def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> S
         patch_hessians=np.zeros((max_patches, 6, 6)),
         product=np.zeros((6, nv)),
         hessian=np.zeros((nv, nv)),
-        reach=np.zeros(nv, dtype=np.int64),
         matrix=np.zeros((nv, nv)),
         residual=np.zeros(nv),
         impulse=np.zeros(nv),
@@ -121,6 +122,8 @@ def make_solver_scratch(problem: ContactProblem, numbers_per_face: int = 0) -> S
         inertia_direction=np.zeros(nv),
         momentum_gap=np.zeros(nv),
         trial_twist=np.zeros(6),
+        of_patches=np.zeros((max_patches, 2)),
+        number=np.zeros(1),
         sums=np.zeros(NUM_SUMS * LANES),
         of_velocities=np.zeros((2, nv)),
         of_faces=np.zeros((len(problem.blocks), numbers_per_face * LANES)),

@@ -151,14 +151,14 @@ def _sum_over_faces(law, blocks, first, last, twist, patch, sums):
 def evaluate_patch(problem, law, p, V, sums, impulse, hessian):
     """Wrench impulse on B (6,) and Hessian (6, 6) of patch ``p`` at relative twist ``V`` (6,).
 
-    Reads problem: blocks, first_block, friction; problem.points: first_patch.
+    Reads problem: blocks, end_block, first_block, friction; problem.points: first_patch.
     """
     if is_point(problem, p):
         j = p - problem.points.first_patch[0]
         evaluate_point(problem.points, problem.friction[p], j, V, impulse, hessian)
         return
     blocks, patch, twist = problem.blocks, patch_state(problem, p), twist_of(V)
-    _sum_over_faces(law, blocks, problem.first_block[p], problem.first_block[p + 1], twist, patch, sums)
+    _sum_over_faces(law, blocks, problem.first_block[p], problem.end_block[p], twist, patch, sums)
     for k in range(6):
         impulse[k] = sums[k]
     k = 6
@@ -188,13 +188,13 @@ def _accumulate_power(law, block, twist, change, patch, sums):
 def patch_slope(problem, law, p, V, dV, sums):
     """Power of the impulse of patch ``p`` along ``dV`` at relative twist ``V``: minus the slope of its cost.
 
-    Reads problem: blocks, first_block; problem.points: first_patch.
+    Reads problem: blocks, end_block, first_block; problem.points: first_patch.
     """
     if is_point(problem, p):
         return point_slope(problem.points, p - problem.points.first_patch[0], V, dV)
     blocks, patch, twist, change = problem.blocks, patch_state(problem, p), twist_of(V), twist_of(dV)
     sums[:LANES] = 0.0
-    for b in range(problem.first_block[p], problem.first_block[p + 1]):
+    for b in range(problem.first_block[p], problem.end_block[p]):
         _accumulate_power(law, blocks[b], twist, change, patch, sums)
     total = 0.0
     for i in range(LANES):
@@ -218,12 +218,12 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
     Returns:
         Sum of the absolute changes of the faces' friction bounds, and sum of their new values, N s.
 
-    Reads law: normal_impulse; problem: blocks, first_block.
+    Reads law: normal_impulse; problem: blocks, end_block, first_block.
     Writes problem: blocks.
     """
     patch, twist = patch_state(problem, p), twist_of(V)
     sums[: 2 * LANES] = 0.0
-    for b in range(problem.first_block[p], problem.first_block[p + 1]):
+    for b in range(problem.first_block[p], problem.end_block[p]):
         block = problem.blocks[b]
         for i in range(LANES):
             face = face_state(block, i, twist)
@@ -244,14 +244,14 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
 def sum_normal_impulses(problem, law, p, V, impulse):
     """Sum of the faces' normal impulses (3,) on B, without friction, in the patch's axes.
 
-    Reads law: normal_impulse; problem: blocks, first_block; problem.points: first_patch.
+    Reads law: normal_impulse; problem: blocks, end_block, first_block; problem.points: first_patch.
     """
     if is_point(problem, p):
         sum_pressed(problem.points, p - problem.points.first_patch[0], V, impulse)
         return
     patch, twist = patch_state(problem, p), twist_of(V)
     impulse[:] = 0.0
-    for b in range(problem.first_block[p], problem.first_block[p + 1]):
+    for b in range(problem.first_block[p], problem.end_block[p]):
         block = problem.blocks[b]
         for i in range(LANES):
             face = face_state(block, i, twist)
@@ -273,11 +273,11 @@ def friction_coupling(problem, p, V, coupling):
         V: (6,) relative twist.
         coupling: (6, 6) out.
 
-    Reads problem: blocks, first_block.
+    Reads problem: blocks, end_block, first_block.
     """
     patch, twist = patch_state(problem, p), twist_of(V)
     coupling[:] = 0.0
-    for b in range(problem.first_block[p], problem.first_block[p + 1]):
+    for b in range(problem.first_block[p], problem.end_block[p]):
         block = problem.blocks[b]
         for i in range(LANES):
             face = face_state(block, i, twist)
@@ -301,11 +301,11 @@ def slip_step_limit(problem, p, V, dV, stiction_speed):
     A face whose slip would pass through the stiction region stops at its smallest slip speed; one that keeps sliding
     turns by at most 60 degrees (Castro 2020, transition-aware steps).
 
-    Reads problem: blocks, first_block.
+    Reads problem: blocks, end_block, first_block.
     """
     limit, stiction2 = 1.0, stiction_speed * stiction_speed
     twist, twist_change = twist_of(V), twist_of(dV)
-    for b in range(problem.first_block[p], problem.first_block[p + 1]):
+    for b in range(problem.first_block[p], problem.end_block[p]):
         block = problem.blocks[b]
         for i in range(LANES):
             face, change = face_state(block, i, twist), face_state(block, i, twist_change)

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.solvers.balance import LEAST_SHARE, inertia_times, momentum_residual, relative_twists
+from hydro_sim_core.solvers.balance import LEAST_SHARE, inertia_times, momentum_residual
 from hydro_sim_core.solvers.face_laws import TINY, projection_on_cone, sap_stiffness
 from hydro_sim_core.solvers.face_state import face_state, patch_state, twist_of
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL, SOLVES
+from hydro_sim_core.solvers.patch_work import relative_twists
 from hydro_sim_core.solvers.problem import DRIFT, LANES, X
 
 #: Limit on Newton steps for the impulse of one joint, safeguarded by bisection, and their relative tolerance.
@@ -69,8 +70,8 @@ def solve_pgs(problem, options, law, island, scratch):
 def _start_from_guess(problem, law, island, scratch):
     """Start from the impulses of the guess and the velocities that follow from them.
 
-    Reads law: respond; problem: blocks, first_block, momentum; scratch: impulse, matrix, twists, v; problem.islands:
-    first, first_patch, patches, tree_begin.
+    Reads law: respond; problem: blocks, end_block, first_block, momentum; scratch: impulse, matrix, twists, v;
+    problem.islands: first, first_patch, patches, tree_begin.
     Writes scratch: of_faces, of_velocities, v.
     """
     islands = problem.islands
@@ -78,7 +79,7 @@ def _start_from_guess(problem, law, island, scratch):
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
         patch, twist = patch_state(problem, p), twist_of(scratch.twists[p])
-        for b in range(problem.first_block[p], problem.first_block[p + 1]):
+        for b in range(problem.first_block[p], problem.end_block[p]):
             for i in range(LANES):
                 given = law.respond(face_state(problem.blocks[b], i, twist), patch)
                 scratch.of_faces[b, i] = given.f0
@@ -123,7 +124,8 @@ def _change(problem, begin, end, scratch):
 def _sum_up(problem, island, scratch):
     """Compute twists and impulses of the patches.
 
-    Reads problem: blocks, first_block; scratch: of_faces, patch_impulse, v; problem.islands: first_patch, patches.
+    Reads problem: blocks, end_block, first_block; scratch: of_faces, patch_impulse, v; problem.islands: first_patch,
+    patches.
     Writes scratch: patch_impulse, twists.
     """
     islands = problem.islands
@@ -132,7 +134,7 @@ def _sum_up(problem, island, scratch):
         p = islands.patches[n]
         total = scratch.patch_impulse[p]
         total[:] = 0.0
-        for b in range(problem.first_block[p], problem.first_block[p + 1]):
+        for b in range(problem.first_block[p], problem.end_block[p]):
             block, given = problem.blocks[b], scratch.of_faces[b]
             for i in range(LANES):
                 x0, x1, x2 = block[X * LANES + i], block[(X + 1) * LANES + i], block[(X + 2) * LANES + i]
@@ -184,8 +186,8 @@ def _sweep_joint(problem, i, scratch):
 def _sweep_patch(problem, p, scratch):
     """Find the impulses of a patch's faces, one after the other, and update the velocities.
 
-    Reads problem: drift, first_block, jacobian; scratch: direction, matrix, of_faces, patch_hessians, patch_impulse,
-    twists, v; problem.islands: columns, tree_begin.
+    Reads problem: drift, end_block, first_block, jacobian; scratch: direction, matrix, of_faces, patch_hessians,
+    patch_impulse, twists, v; problem.islands: columns, tree_begin.
     Writes scratch: direction, of_faces, patch_impulse, twists, v.
     """
     islands, V, W, total = (
@@ -201,7 +203,7 @@ def _sweep_patch(problem, p, scratch):
         for side in range(2):
             for k in range(columns[side, 0], columns[side, 1]):
                 V[row] += J[row, k] * scratch.v[k]
-    for b in range(problem.first_block[p], problem.first_block[p + 1]):
+    for b in range(problem.first_block[p], problem.end_block[p]):
         for i in range(LANES):
             _sweep_face(problem, p, b, i, V, W, total, scratch.of_faces)
     # One update of the velocities for the changes of all faces of the patch.

@@ -18,12 +18,12 @@ from hydro_sim_core.solvers.balance import (
     assemble_hessian,
     mirror_hessian,
     momentum_residual,
-    relative_twists,
 )
 from hydro_sim_core.solvers.linear import solve_general
 from hydro_sim_core.solvers.newton import minimise, settle_friction
 from hydro_sim_core.solvers.options import CONVERGED, ITERATIONS, RESIDUAL
 from hydro_sim_core.solvers.patch_terms import is_point
+from hydro_sim_core.solvers.patch_work import relative_twists
 from hydro_sim_core.solvers.point_law import bound_friction
 from hydro_sim_core.solvers.problem import DRIFT
 

@@ -48,7 +48,8 @@ class ContactProblem(NamedTuple):
         momentum: (nv,) A v0 plus the impulse of all explicit forces.
         v0: (nv,) velocity at the beginning of the step.
         blocks: (blocks, NUM_FACE_ROWS * LANES) faces, row after row, in the axes of each patch's geometry B.
-        first_block: (patches + 1,) first block of each patch.
+        first_block: (patches,) first block of each patch.
+        end_block: (patches,) one past the last one.
         num_patches: (1,) number of patches in use.
         dissipation: (patches,) Hunt-Crossley dissipation, s/m.
         friction: (patches,) coefficient of friction.
@@ -78,6 +79,7 @@ class ContactProblem(NamedTuple):
     v0: Float1D
     blocks: Float2D
     first_block: Int1D
+    end_block: Int1D
     num_patches: Int1D
     dissipation: Float1D
     friction: Float1D
@@ -115,7 +117,8 @@ def make_problem(
         momentum=np.zeros(nv),
         v0=np.zeros(nv),
         blocks=np.zeros((num_blocks_needed(max_faces, max_patches), NUM_FACE_ROWS * LANES)),
-        first_block=np.zeros(max_patches + 1, dtype=np.int64),
+        first_block=np.zeros(max_patches, dtype=np.int64),
+        end_block=np.zeros(max_patches, dtype=np.int64),
         num_patches=np.zeros(1, dtype=np.int64),
         dissipation=np.zeros(max_patches),
         friction=np.zeros(max_patches),

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from hydro_sim_core.compilation import Entry, EntryLayout, entry_from_table, kernel
 from hydro_sim_core.compilation.teams import (
-    ABOUT,
     HELPER,
     KIND,
     PART,
@@ -24,12 +23,6 @@ from hydro_sim_core.compilation.teams import (
 from hydro_sim_core.description.solver_choices import friction_laws, solver_methods
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.plugins import referred
-from hydro_sim_core.solvers.balance import (
-    EVALUATE,
-    SOLVE,
-    blocks_of,
-    evaluate_part,
-)
 from hydro_sim_core.solvers.face_laws import FaceLaw
 from hydro_sim_core.solvers.options import (
     CONVERGED,
@@ -41,6 +34,7 @@ from hydro_sim_core.solvers.options import (
     SolverScratch,
 )
 from hydro_sim_core.solvers.patch_terms import sum_normal_impulses
+from hydro_sim_core.solvers.patch_work import SOLVE, blocks_of, do_part_for_patches
 from hydro_sim_core.solvers.point_newton import has_points, solve_with_points
 from hydro_sim_core.solvers.problem import ContactProblem
 
@@ -148,14 +142,13 @@ def _solve_islands(problem, options, solve_island, law, scratch):
 def _help(problem, options, solve_island, law, scratch):
     """Do the part of a job that a helper has taken; the result means nothing.
 
-    Reads scratch.team: task, words.
+    Reads scratch.team: task.
     """
-    team = scratch.team
-    part, parts = team.task[PART], team.task[PARTS]
-    if team.task[KIND] == EVALUATE:
-        evaluate_part(problem, law, team.words[ABOUT], part, parts, scratch)
+    task = scratch.team.task
+    if task[KIND] == SOLVE:
+        _solve_part(problem, options, solve_island, law, task[PART], task[PARTS], scratch)
     else:
-        _solve_part(problem, options, solve_island, law, part, parts, scratch)
+        do_part_for_patches(problem, law, scratch)
     return True
 
 

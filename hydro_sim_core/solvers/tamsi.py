@@ -16,7 +16,6 @@ from hydro_sim_core.solvers.balance import (
     assemble_hessian,
     mirror_hessian,
     momentum_residual,
-    relative_twists,
 )
 from hydro_sim_core.solvers.linear import solve_general
 from hydro_sim_core.solvers.newton import is_balanced, minimise, update_friction_bounds
@@ -26,6 +25,7 @@ from hydro_sim_core.solvers.patch_terms import (
     slip_step_limit,
     update_patch_friction_bounds,
 )
+from hydro_sim_core.solvers.patch_work import relative_twists
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 

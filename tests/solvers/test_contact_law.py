@@ -239,7 +239,7 @@ def test_lagged_friction_is_mu_times_the_normal_impulse(seed: int, d: float, mu:
             for v, f, k in zip(v_n, faces.elastic, faces.stiffness_dt, strict=True)
         ]
     )
-    blocks = problem.blocks[: problem.first_block[1]].reshape(-1, NUM_FACE_ROWS, LANES)
+    blocks = problem.blocks[: problem.end_block[0]].reshape(-1, NUM_FACE_ROWS, LANES)
     np.testing.assert_allclose(blocks[:, FRICTION].ravel()[:19], bounds, rtol=1e-12, atol=1e-18)
     np.testing.assert_allclose(blocks[:, SLIP].ravel()[:19], np.maximum(1e-4, 2e-3 * bounds), rtol=1e-12)
     assert not blocks[:, FRICTION].ravel()[19:].any()

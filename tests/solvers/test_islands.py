@@ -254,7 +254,7 @@ def test_tamsi_bounds_friction_by_the_normal_impulse_of_its_solution(seed: int) 
         for begin, end in problem.islands.columns[p]:
             J[:, begin:end] = problem.jacobian[p, :, begin:end]
         V = J @ v
-        for block in blocks[problem.first_block[p] : problem.first_block[p + 1]]:
+        for block in blocks[problem.first_block[p] : problem.end_block[p]]:
             for x, n, elastic, k_dt in zip(block[:3].T, block[3:6].T, block[6], block[7], strict=True):
                 u = V[3:] + np.cross(V[:3], x)
                 u_n = n @ u

@@ -40,10 +40,10 @@ from hydro_sim_core.simulation.stepping.step import (
     store_efforts,
     store_wrenches,
 )
-from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.options import RESIDUAL
+from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import (
     DRIFT_BEFORE,
     ELASTIC,
@@ -176,14 +176,12 @@ def _load_patches(model, scratch, dt):
 
     Reads model: pair_dissipation, pair_friction; scratch.faces: data; scratch.patches: first_face, num, pair;
     scratch.solver: patch_hessians.
-    Writes scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block, friction, num_patches;
+    Writes scratch.patches: p_GR; scratch.problem: delassus, dissipation, end_block, first_block, friction, num_patches;
     scratch.solver: patch_hessians.
     """
     patches, problem = scratch.patches, scratch.problem
     problem.num_patches[0] = patches.num[0]
-    problem.first_block[0] = 0
-    if patches.num[0] == 0:
-        return
+    block = 0
     for p in range(patches.num[0]):
         pair = patches.pair[p]
         problem.friction[p], problem.dissipation[p] = model.pair_friction[pair], model.pair_dissipation[pair]
@@ -193,7 +191,9 @@ def _load_patches(model, scratch, dt):
         response = scratch.solver.patch_hessians[p]
         _set_response(problem, p, response)
         problem.delassus[p] = _inverse_mass(response, 0.0, 0.0, 0.0)
-        problem.first_block[p + 1] = _fill_blocks(model, scratch, p, dt, response)
+        problem.first_block[p] = block
+        block = _fill_blocks(model, scratch, p, dt, response)
+        problem.end_block[p] = block
 
 
 @kernel

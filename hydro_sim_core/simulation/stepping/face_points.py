@@ -210,6 +210,18 @@ def _pressing_area(face):
 
 
 @kernel
+def points_a_face(model):
+    """Most points that a face may have.
+
+    Reads model: pair_moments.
+    """
+    for pair in range(model.pair_moments.shape[0]):
+        if model.pair_moments[pair] != NO_FACES:
+            return POINTS
+    return 1
+
+
+@kernel
 def set_points(faces, f, face, is_rigid, apart, area, points):
     """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
 

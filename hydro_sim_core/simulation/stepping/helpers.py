@@ -26,14 +26,17 @@ from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
 from hydro_sim_core.contact.pressure_field.kept_pairs import OWN as OWN_LISTS
 from hydro_sim_core.contact.pressure_field.kept_pairs import POOLS, make_kept_pairs
 from hydro_sim_core.contact.pressure_field.query import make_query_scratch
-from hydro_sim_core.simulation.stepping.collision import FIND, deliver, help_to_find
+from hydro_sim_core.simulation.stepping.collision import FIND, LOAD, deliver, help_to_find
 from hydro_sim_core.simulation.stepping.model import MachineData, Scratch
+from hydro_sim_core.simulation.stepping.patch_loading import load_part
 from hydro_sim_core.simulation.stepping.patch_table import make_patch_table
 from hydro_sim_core.solvers.options import OWN
 from hydro_sim_core.solvers.solve import SolverEntry
 
 #: A call is helped if it will take longer than this, by what the last one took, s: helpers take 0.1 ms to come.
 LEAST_TIME = 1e-3
+#: Memory of the patch that a thread loads.
+OF_A_PATCH = ("p_WR", "twist", "response", "jacobian", "mean_push", "push_along", "face_points")
 
 
 @entry
@@ -56,6 +59,8 @@ def help_along(machine: MachineData, finder: Scratch, solve: SolverEntry) -> Non
         while take_part(team):
             if team.task[KIND] == FIND:
                 help_to_find(model, state, finder, team)
+            elif team.task[KIND] == LOAD:
+                load_part(model, state, scratch, team)
             else:
                 solve(scratch.problem, model.options, scratch.solver)
             end_part(team)
@@ -117,7 +122,8 @@ def _view(data: MachineData, number: int) -> tuple[Handle, Handle]:
     scratch, solver = data.scratch, data.scratch.solver
     own = {name: np.zeros_like(getattr(solver, name)) for name in OWN}
     team = solver.team._replace(task=np.zeros_like(solver.team.task))
-    scratch = scratch._replace(solver=solver._replace(team=team, **own))
+    loading = {name: np.zeros_like(getattr(scratch, name)) for name in OF_A_PATCH}
+    scratch = scratch._replace(solver=solver._replace(team=team, **own), **loading)
     room, pairs = len(scratch.faces.num_vertices), len(scratch.overlaps)
     kept = scratch.query.kept._replace(
         **{name: np.zeros_like(getattr(scratch.query.kept, name)) for name in OWN_LISTS}
@@ -127,7 +133,7 @@ def _view(data: MachineData, number: int) -> tuple[Handle, Handle]:
         query=make_query_scratch(data.model.geometries, room)._replace(kept=kept),
         faces=make_face_buffer(room),
         patches=make_patch_table(len(scratch.patches.pair), pairs),
-        **{name: np.zeros_like(getattr(scratch, name)) for name in ("R_BA", "p_BA", "edge_box", "mean_push")},
+        **{name: np.zeros_like(getattr(scratch, name)) for name in ("R_BA", "p_BA", "edge_box")},
     )
     return Handle(data._replace(scratch=scratch)), Handle(finder)
 

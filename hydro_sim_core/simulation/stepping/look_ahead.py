@@ -24,7 +24,7 @@ from hydro_sim_core.simulation.stepping.face_points import apart_and_area, press
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
-from hydro_sim_core.solvers.balance import relative_twist
+from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT
 
 #: Largest number of poses looked at within a step, and of pieces of a step.
@@ -176,6 +176,9 @@ def _pieces(model, scratch, dt, is_solved):
             stride = min(stride, model.pair_foreseen[pair] + reach / parts)
         if reach <= stride or not math.isfinite(reach):
             continue
+        if math.ceil(min(reach / stride, MOST_PIECES)) <= pieces:
+            # Another one needs as many pieces as this one could: looking at it would change nothing.
+            continue
         is_rigid = model.pair_flat[pair] == 0.0
         if is_solved and not is_stiff and not is_rigid and scratch.overlaps[pair] != 0:
             continue
@@ -200,7 +203,7 @@ def _pieces(model, scratch, dt, is_solved):
                 continue
         room = model.pair_room[pair]
         if gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt):
-            pieces = max(pieces, math.ceil(reach / stride))
+            pieces = math.ceil(min(reach / stride, MOST_PIECES))
     return min(pieces, MOST_PIECES)
 
 

@@ -14,7 +14,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import face_at
 from hydro_sim_core.simulation.stepping.collision import MIN_SLOPE
-from hydro_sim_core.solvers.balance import relative_twist
+from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT_BEFORE
 
 

@@ -6,6 +6,15 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation.teams import (
+    PART,
+    PARTS,
+    end_part,
+    meet,
+    parts_to_share,
+    publish,
+    take_part,
+)
 from hydro_sim_core.contact.pressure_field.faces import (
     CENTROID,
     face_at,
@@ -14,12 +23,19 @@ from hydro_sim_core.contact.pressure_field.faces import (
     speed_along_normal,
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
-from hydro_sim_core.simulation.stepping.collision import MIN_AREA, MIN_SLOPE, dot
-from hydro_sim_core.simulation.stepping.face_points import NO_FACES, pressure_at, set_points, way_to_pressure
+from hydro_sim_core.simulation.stepping.collision import LOAD, MIN_AREA, MIN_SLOPE, dot
+from hydro_sim_core.simulation.stepping.face_points import (
+    NO_FACES,
+    points_a_face,
+    pressure_at,
+    set_points,
+    way_to_pressure,
+)
 from hydro_sim_core.simulation.stepping.passing_faces import rise_of_passing, set_sliding
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
-from hydro_sim_core.solvers.balance import relative_twist
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
+from hydro_sim_core.solvers.options import LEAST_FACES
+from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import (
     DRIFT,
     DRIFT_BEFORE,
@@ -46,36 +62,74 @@ SHORTEST_REACH = 1e-9
 
 @kernel
 def load_patches(model, state, scratch, dt):
-    """Turn patches into face blocks, pair Jacobians and pair properties of the problem.
+    """Turn patches into face blocks, pair Jacobians and pair properties of the problem; as a team if faces are many.
 
     The solver's v must contain the prescribed velocities.
 
-    Reads model: pair_dissipation, pair_friction; scratch: factor, response; scratch.faces: data; scratch.patches:
-    first_face, num, pair; scratch.points: num_faced; scratch.problem: A; scratch.problem.islands: tree_begin.
-    Writes scratch: factor, response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, first_block,
-    friction, num_patches.
+    Reads scratch: factor; scratch.patches: first_face, num; scratch.points: num_faced; scratch.problem: A;
+    scratch.problem.islands: tree_begin; scratch.solver.team: least.
+    Writes scratch: factor; scratch.problem: num_patches.
     """
-    patches, problem = scratch.patches, scratch.problem
+    patches, problem, num, team = (
+        scratch.patches,
+        scratch.problem,
+        scratch.points.num_faced[0],
+        scratch.solver.team,
+    )
     problem.num_patches[0] = patches.num[0]
-    problem.first_block[0] = 0
     if patches.num[0] == 0:
         return
-    factor, unknowns = scratch.factor, model.forest.velocities.shape[0]
-    factorise(problem.A, factor, 0, unknowns, problem.islands.tree_begin)
-    for p in range(scratch.points.num_faced[0]):
-        pair = patches.pair[p]
-        problem.friction[p] = model.pair_friction[pair]
-        problem.dissipation[p] = model.pair_dissipation[pair]
-        set_reference_point(
-            scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p]
-        )
-        if model.grained.shape[0] > 0:
-            _set_grain(model, scratch, p)
-        set_patch_jacobian(model, scratch, p)
-        problem.delassus[p] = max(mean_inverse_mass(problem, p, factor, scratch.response), LEAST_INVERSE_MASS)
-        reach = _reach(model, state, scratch, p)
-        ways = choose_directions(model, scratch, p)
-        problem.first_block[p + 1] = _fill_blocks(model, scratch, p, dt, reach, ways)
+    factorise(problem.A, scratch.factor, 0, model.forest.velocities.shape[0], problem.islands.tree_begin)
+    parts = parts_to_share(team) if patches.first_face[num] >= team.least[LEAST_FACES] else 1
+    if parts == 1:
+        block = 0
+        for p in range(num):
+            block = _load_patch(model, state, scratch, p, dt, block)
+        return
+    publish(team, LOAD, 0, parts)
+    while take_part(team):
+        load_part(model, state, scratch, team)
+        end_part(team)
+    meet(team, parts)
+
+
+@kernel
+def load_part(model, state, scratch, team):
+    """Load the part of the patches that a thread has taken; they get blocks for as many points as they may have.
+
+    Reads team: task; scratch.patches: first_face; scratch.points: num_faced; scratch.problem: dt.
+    """
+    first_face, num, points = scratch.patches.first_face, scratch.points.num_faced[0], points_a_face(model)
+    part, parts, total = team.task[PART], team.task[PARTS], first_face[num]
+    for p in range(num):
+        if first_face[p] * parts // total == part:
+            block = first_face[p] * points // LANES + p
+            _load_patch(model, state, scratch, p, scratch.problem.dt[0], block)
+
+
+@kernel
+def _load_patch(model, state, scratch, p, dt, block):
+    """Load a patch, with face blocks from ``block`` on; return the next free one.
+
+    Reads model: pair_dissipation, pair_friction; scratch: factor, response; scratch.faces: data; scratch.patches:
+    first_face, pair; scratch.problem: end_block.
+    Writes scratch: response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, end_block, first_block,
+    friction.
+    """
+    patches, problem, pair = scratch.patches, scratch.problem, scratch.patches.pair[p]
+    problem.friction[p] = model.pair_friction[pair]
+    problem.dissipation[p] = model.pair_dissipation[pair]
+    set_reference_point(scratch.faces.data, patches.first_face[p], patches.first_face[p + 1], patches.p_GR[p])
+    if model.grained.shape[0] > 0:
+        _set_grain(model, scratch, p)
+    set_patch_jacobian(model, scratch, p)
+    inverse_mass = mean_inverse_mass(problem, p, scratch.factor, scratch.response)
+    problem.delassus[p] = max(inverse_mass, LEAST_INVERSE_MASS)
+    reach = _reach(model, state, scratch, p)
+    ways = choose_directions(model, scratch, p)
+    problem.first_block[p] = block
+    problem.end_block[p] = _fill_blocks(model, scratch, p, dt, reach, ways)
+    return problem.end_block[p]
 
 
 @kernel

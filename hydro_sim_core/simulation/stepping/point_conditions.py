@@ -15,7 +15,7 @@ from hydro_sim_core.simulation.stepping.patch_loading import (
     store_jacobian,
 )
 from hydro_sim_core.simulation.stepping.point_outline import patch_radius
-from hydro_sim_core.solvers.balance import relative_twist
+from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.point_law import friction_at, press
 from hydro_sim_core.solvers.problem import DRIFT
 

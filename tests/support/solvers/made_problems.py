@@ -80,7 +80,7 @@ def load_faces(problem: ContactProblem, patches: list[Faces], lanes: list[int] |
             rows[SLIP, :count] = faces.slip[chosen]
             problem.blocks[block] = rows.ravel()
             block += 1
-    problem.first_block[len(patches)] = block
+        problem.end_block[p] = block
     problem.num_patches[0] = len(patches)
 
 
@@ -88,7 +88,7 @@ def set_inverse_mass(problem: ContactProblem, p: int, w: float) -> None:
     """Give a loaded patch, and all of its faces, an inverse mass (1/kg)."""
     problem.delassus[p] = w
     blocks = problem.blocks.reshape(-1, NUM_FACE_ROWS, LANES)
-    blocks[problem.first_block[p] : problem.first_block[p + 1], INVERSE_MASS] = w
+    blocks[problem.first_block[p] : problem.end_block[p], INVERSE_MASS] = w
 
 
 def forest_of(first: np.ndarray, velocities: np.ndarray) -> Forest:
