@@ -27,22 +27,27 @@ BODIES, BURSTS, STEPS = 100, 12, 10
 MOMENTS = {"heap, falling": 0.4, "heap, at rest": 1.6, "side by side": 0.1}
 
 
-def heap() -> hs.World:
+def heap(bodies: int = BODIES) -> hs.World:
     """Boxes, balls and cylinders that fall into a crate, steps of 2 ms."""
     scene = _scene("heap", 2e-3)
+    across = round(4 * (bodies / BODIES) ** (1 / 3))  # bodies in a row
+    half, height, long = 0.055 * across, 0.1 * across, 0.11 * across
     for i, (x, y, dx, dy) in enumerate(
-        ((-1, 0, 0.02, 0.44), (1, 0, 0.02, 0.44), (0, -1, 0.44, 0.02), (0, 1, 0.44, 0.02))
+        ((-1, 0, 0.02, long), (1, 0, 0.02, long), (0, -1, long, 0.02), (0, 1, long, 0.02))
     ):
-        scene.add_static(f"wall{i}", "box", size=(dx, dy, 0.4), xyz=(0.22 * x, 0.22 * y, 0.2))
+        place = (half * x, half * y, 0.5 * height)
+        scene.add_static(f"wall{i}", "box", size=(dx, dy, height), xyz=place)
     shapes: tuple[dict[str, Any], ...] = (
         {"kind": "box", "size": (0.05, 0.05, 0.05)},
         {"kind": "sphere", "radius": 0.03},
         {"kind": "cylinder", "radius": 0.025, "length": 0.05},
     )
     rng = np.random.default_rng(0)
-    for i in range(BODIES):
-        layer, place = divmod(i, 16)
-        xyz = np.array([0.09 * (place // 4), 0.09 * (place % 4), 0.05 + 0.085 * layer]) - [0.135, 0.135, 0.0]
+    corner = 0.045 * (across - 1)
+    for i in range(bodies):
+        layer, rest = divmod(i, across**2)
+        row, column = divmod(rest, across)
+        xyz = np.array([0.09 * row - corner, 0.09 * column - corner, 0.05 + 0.085 * layer])
         turn = tuple(rng.uniform(-1.0, 1.0, 3))
         xyz[:2] += rng.uniform(-0.005, 0.005, 2)
         scene.add_body(f"body{i}", mass=0.1, xyz=tuple(xyz), rpy=turn).add_shape(**shapes[i % 3])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,9 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from hydro_sim_core.dynamics import Forest
 from hydro_sim_core.solvers import (
-    ContactProblem,
     find_islands,
     make_problem,
     make_solver_scratch,
@@ -22,44 +18,10 @@ from hydro_sim_core.solvers import (
 )
 from hydro_sim_core.solvers.linear import factorise, solve_factorised, solve_general
 from hydro_sim_core.solvers.problem import LANES, NUM_FACE_ROWS
-from support.solvers.made_problems import DT, OPTIONS, forest_of, load_faces, random_faces, set_inverse_mass
+from support.solvers.made_islands import WORLD, Case, as_one_tree, fill, random_case
+from support.solvers.made_problems import DT, OPTIONS, forest_of
 
 SEEDS = st.integers(0, 2**32 - 1)
-WORLD = -1
-
-
-def random_forest(rng: np.random.Generator) -> Forest:
-    """Trees of 1 to 7 velocities, whose velocities are scattered over v."""
-    sizes = rng.integers(1, 8, int(rng.integers(1, 9)))
-    first = np.concatenate(([0], np.cumsum(sizes)))
-    return forest_of(first, rng.permutation(first[-1]))
-
-
-def random_patch_trees(rng: np.random.Generator, num_trees: int) -> np.ndarray:
-    """Up to ten patches between trees, or a tree and the world, or a tree and itself."""
-    trees = rng.integers(-1, num_trees, (int(rng.integers(0, 11)), 2))
-    return trees[trees.max(axis=1, initial=WORLD) >= 0] if len(trees) else trees
-
-
-@dataclass
-class Case:
-    """A forest and the patches between its trees."""
-
-    forest: Forest
-    trees: np.ndarray
-    problem: ContactProblem
-
-
-def random_case(seed: int) -> Case:
-    rng = np.random.default_rng(seed)
-    forest = random_forest(rng)
-    num_trees, nv = len(forest.first) - 1, int(forest.first[-1])
-    trees = random_patch_trees(rng, num_trees)
-    problem = make_problem(num_trees, nv, 10, 16 * 40)
-    problem.num_patches[0] = len(trees)
-    problem.islands.patch_trees[: len(trees)] = trees
-    find_islands(forest, len(trees), problem.islands)
-    return Case(forest, trees, problem)
 
 
 @given(seed=SEEDS)
@@ -120,45 +82,6 @@ def test_a_chain_of_bodies_has_a_narrow_envelope() -> None:
     find_islands(forest, 49, problem.islands)
     assert problem.islands.num[0] == 1
     assert np.max(np.arange(300) - problem.islands.envelope) < 12
-
-
-def fill(case: Case, rng: np.random.Generator) -> ContactProblem:
-    """Inertia, motion, faces and Jacobians for a case."""
-    problem, islands = case.problem, case.problem.islands
-    nv = len(problem.v0)
-    problem.dt[0] = DT
-    for begin, end in {(int(b), int(e)) for b, e in zip(islands.tree_begin, islands.tree_end, strict=True)}:
-        root = rng.normal(size=(end - begin, end - begin))
-        problem.A[begin:end, begin:end] = root @ root.T + np.eye(end - begin)
-    problem.v0[:] = rng.normal(size=nv)
-    problem.push[:] = DT * 10.0 * rng.normal(size=nv)
-    problem.momentum[:] = problem.A @ problem.v0 + problem.push
-    load_faces(problem, [random_faces(rng, int(rng.integers(1, 40))) for _ in case.trees])
-    for p in range(len(case.trees)):
-        for begin, end in islands.columns[p]:
-            problem.jacobian[p, :, begin:end] = rng.normal(size=(6, end - begin))
-        problem.friction[p] = 0.5
-        set_inverse_mass(problem, p, 1.0)
-    problem.limits[:, 1] = -np.inf
-    problem.speed_limit[:] = np.inf
-    return problem
-
-
-def as_one_tree(problem: ContactProblem) -> ContactProblem:
-    """The same problem with every velocity in one tree that every patch moves."""
-    nv, num_patches = len(problem.v0), len(problem.friction)
-    whole = make_problem(1, nv, num_patches, 16 * 40)
-    whole.islands.patch_trees[:] = (0, WORLD)
-    whole.num_patches[0] = problem.num_patches[0]
-    find_islands(
-        forest_of(np.array([0, nv]), np.arange(nv)),
-        problem.num_patches[0],
-        whole.islands,
-    )
-    for name in whole._fields:
-        if name not in ("islands", "num_patches", "points"):
-            getattr(whole, name)[:] = getattr(problem, name)
-    return whole
 
 
 @pytest.mark.parametrize("law", ["lagged", "similar", "sap"])

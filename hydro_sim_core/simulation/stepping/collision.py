@@ -42,8 +42,8 @@ from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.options import LEAST_FACES
 from hydro_sim_core.solvers.patch_work import NUM_JOBS
 
-#: Jobs of a team beside those of one that solves: to find faces, and to load the problem with them.
-FIND, LOAD = NUM_JOBS, NUM_JOBS + 1
+#: Jobs of a team beside those of one that solves: to find faces, to load the problem with them, and to look ahead.
+FIND, LOAD, LOOK = range(NUM_JOBS, NUM_JOBS + 3)
 #: What is told of each part: who has found it; numbers of faces, patches, and pairs of one kind or another; and where
 #: faces, patches and faceless pairs belong.
 OWNER, FACES, PATCHES, DEEP, FACELESS, TO_FACE, TO_PATCH, TO_FACELESS = range(8)

@@ -23,12 +23,8 @@ from hydro_sim_core.contact.pressure_field.faces import (
     steepness_of,
 )
 from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
-from hydro_sim_core.simulation.stepping.look_ahead import (
-    gets_deeper,
-    poses_of,
-    set_motions,
-    set_moved_relative_pose,
-)
+from hydro_sim_core.simulation.stepping.look_ahead import set_motions
+from hydro_sim_core.simulation.stepping.overlaps import gets_deeper, poses_of, set_moved_relative_pose
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose
 
 #: Places along its way at which a face is looked at, for each pose that look-ahead takes.

@@ -26,7 +26,8 @@ from hydro_sim_core.contact.pressure_field.faces import make_face_buffer
 from hydro_sim_core.contact.pressure_field.kept_pairs import OWN as OWN_LISTS
 from hydro_sim_core.contact.pressure_field.kept_pairs import POOLS, make_kept_pairs
 from hydro_sim_core.contact.pressure_field.query import make_query_scratch
-from hydro_sim_core.simulation.stepping.collision import FIND, LOAD, deliver, help_to_find
+from hydro_sim_core.simulation.stepping.collision import FIND, LOAD, LOOK, deliver, help_to_find
+from hydro_sim_core.simulation.stepping.look_ahead import look_at_part
 from hydro_sim_core.simulation.stepping.model import MachineData, Scratch
 from hydro_sim_core.simulation.stepping.patch_loading import load_part
 from hydro_sim_core.simulation.stepping.patch_table import make_patch_table
@@ -61,6 +62,8 @@ def help_along(machine: MachineData, finder: Scratch, solve: SolverEntry) -> Non
                 help_to_find(model, state, finder, team)
             elif team.task[KIND] == LOAD:
                 load_part(model, state, scratch, team)
+            elif team.task[KIND] == LOOK:
+                look_at_part(model, scratch, finder, team)
             else:
                 solve(scratch.problem, model.options, scratch.solver)
             end_part(team)
@@ -133,7 +136,7 @@ def _view(data: MachineData, number: int) -> tuple[Handle, Handle]:
         query=make_query_scratch(data.model.geometries, room)._replace(kept=kept),
         faces=make_face_buffer(room),
         patches=make_patch_table(len(scratch.patches.pair), pairs),
-        **{name: np.zeros_like(getattr(scratch, name)) for name in ("R_BA", "p_BA", "edge_box")},
+        **{name: np.zeros_like(getattr(scratch, name)) for name in ("R_BA", "p_BA", "edge_box", "X_moved")},
     )
     return Handle(data._replace(scratch=scratch)), Handle(finder)
 

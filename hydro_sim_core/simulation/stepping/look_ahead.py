@@ -9,26 +9,34 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.arithmetic import sine_cosine
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import (
-    face_at,
-    speed_along,
-    steepness_of,
+from hydro_sim_core.compilation.teams import (
+    ABOUT,
+    PART,
+    PARTS,
+    end_part,
+    meet,
+    parts_to_share,
+    publish,
+    take_part,
 )
-from hydro_sim_core.contact.pressure_field.fans import split_into_fans
-from hydro_sim_core.contact.pressure_field.query import find_faces
-from hydro_sim_core.contact.pressure_field.report import OVERLAPS
 from hydro_sim_core.dynamics.kinematics import body_velocities
-from hydro_sim_core.simulation.stepping.face_points import apart_and_area, pressure_at, set_points
+from hydro_sim_core.simulation.stepping.collision import LOOK
+from hydro_sim_core.simulation.stepping.overlaps import (
+    MOST_POSES,
+    depth_and_energy,
+    gets_deeper,
+    has_faces,
+    overlap_at,
+    overlap_foreseen,
+    overlap_of_solve,
+)
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
-from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
-from hydro_sim_core.solvers.patch_work import relative_twist
-from hydro_sim_core.solvers.problem import DRIFT
+from hydro_sim_core.solvers.options import LEAST_FACES
 
-#: Largest number of poses looked at within a step, and of pieces of a step.
-MOST_POSES, MOST_PIECES = 4096, 256
+#: Largest number of pieces of a step.
+MOST_PIECES = 256
 #: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with.
 RIGID_SHARE = 0.1
 #: Share of the depth that a solve has foreseen, or found, by which two rigid bodies may come deeper than that, if the
@@ -36,6 +44,9 @@ RIGID_SHARE = 0.1
 DEEPER_SHARE = 0.25
 #: Share of the stride below which two rigid bodies move too little for that.
 LEAST_SHARE_OF_STRIDE = 1e-3
+#: What is told of each part of this job: the number of pieces that its pairs need. ``collision.OWNER`` is another
+#: entry, at which a helper that comes late may still look.
+PIECES = 1
 
 
 @kernel
@@ -103,108 +114,125 @@ def _stores_too_much(model, scratch, dt):
         came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
         first, last = patches.first_face[p], patches.first_face[p + 1]
-        _, before = _depth_and_energy(scratch, first, last, True, 1.0, 0.0)
-        _, after, _ = _overlap_at(model, scratch, pair, dt)
+        _, before = depth_and_energy(scratch, first, last, True, 1.0, 0.0)
+        _, after, _ = overlap_at(model, scratch, pair, dt)
         if after > before + gain:
-            _, stored = _overlap_of_solve(model, scratch, p, dt)
+            _, stored = overlap_of_solve(model, scratch, p, dt)
             if after > stored + gain:
                 return True
     return False
 
 
 @kernel
-def _overlap_foreseen(model, scratch, pair, dt):
-    """What the solve has made of the overlap of a pair: as ``_overlap_of_solve``, zeros without faces.
-
-    Reads scratch.patches: pair; scratch.points: num_faced.
-    """
-    for p in range(scratch.points.num_faced[0]):
-        if scratch.patches.pair[p] == pair:
-            return _overlap_of_solve(model, scratch, p, dt)
-    return 0.0, 0.0
-
-
-@kernel
-def _overlap_of_solve(model, scratch, p, dt):
-    """Largest depth (m) and energy (J) that the faces of patch p have at the end of a solved step, by its velocities.
-
-    Each comes in along the direction in which the solve has it push, not along its normal: on what slides along the
-    skin of a rigid body the normals lean, and would tell of depths that nothing has stopped.
-
-    Reads scratch: face_points, mean_push, push_along, twist; scratch.faces: data; scratch.patches: first_face, p_GR;
-    scratch.solver: v.
-    Writes scratch: face_points, push_along, twist.
-    """
-    data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
-    relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
-    p_GR, points, depth, energy = patches.p_GR[p], scratch.face_points, 0.0, 0.0
-    ways, push = choose_directions(model, scratch, p), scratch.push_along
-    for f in range(patches.first_face[p], patches.first_face[p + 1]):
-        face = face_at(data, f)
-        _, slope = set_push(face, ways, scratch.mean_push, push)
-        num = set_points(scratch.faces, f, face, True, 1.0, 0.0, points)
-        at_centroid = 0.0
-        for j in range(num):
-            x, c = points[j], face.centroid
-            arm = c[0] + x[0] - p_GR[0], c[1] + x[1] - p_GR[1], c[2] + x[2] - p_GR[2]
-            pressure = pressure_at(face, x) - dt * slope * speed_along(push, arm, V)
-            at_centroid += pressure / num
-            if pressure > 0.0:
-                energy += _energy_of_face(face, pressure, True) / num
-        steepness = steepness_of(face)
-        if steepness > 0.0:
-            depth = max(depth, at_centroid / steepness)
-    return depth, energy
-
-
-@kernel
 def _pieces(model, scratch, dt, is_solved):
-    """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do.
+    """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do. A team shares the pairs.
 
-    Reads model: pair_flat, pair_foreseen, pair_mass, pair_rate, pair_room, pair_stride, pair_thickness, pairs; scratch:
-    bounds, motion, overlaps; model.points: first_pair.
+    Reads scratch.patches: first_face, num; scratch.solver.team: least.
+    Writes scratch.solver: number; scratch.solver.team: told.
     """
-    pieces = pieces_of_points(model, scratch, dt)
-    for pair in range(model.points.first_pair[0]):
+    team, patches = scratch.solver.team, scratch.patches
+    pieces = min(pieces_of_points(model, scratch, dt), MOST_PIECES)
+    parts = parts_to_share(team) if patches.first_face[patches.num[0]] >= team.least[LEAST_FACES] else 1
+    if parts == 1:
+        return _pieces_of_pairs(model, scratch, scratch, dt, is_solved, 0, 1, pieces)
+    team.told[:, PIECES] = pieces
+    scratch.solver.number[0] = dt
+    publish(team, LOOK, 1 if is_solved else 0, parts)
+    while take_part(team):
+        look_at_part(model, scratch, scratch, team)
+        end_part(team)
+    meet(team, parts)
+    return _most_pieces(team)
+
+
+@kernel
+def look_at_part(model, scratch, finder, team):
+    """Look at the part of the pairs that a thread has taken.
+
+    What others have found so far decides how much of it must be looked at, but not the result.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch`` with the contacts of the step, and memory of the thread's own for a patch.
+        finder: ``Scratch`` with buffers of the thread's own for faces that it finds.
+        team: Its ``Team``.
+
+    Reads team: task, words; scratch.solver: number.
+    Writes team: told.
+    """
+    dt, is_solved = scratch.solver.number[0], team.words[ABOUT] != 0
+    part, parts, pieces = team.task[PART], team.task[PARTS], _most_pieces(team)
+    told = _pieces_of_pairs(model, scratch, finder, dt, is_solved, part, parts, pieces)
+    team.told[part, PIECES] = told
+
+
+@kernel
+def _most_pieces(team):
+    """The largest number of pieces told so far.
+
+    Reads team: told.
+    """
+    pieces = 1
+    for part in range(team.told.shape[0]):
+        pieces = max(pieces, team.told[part, PIECES])
+    return pieces
+
+
+@kernel
+def _pieces_of_pairs(model, scratch, finder, dt, is_solved, part, parts, pieces):
+    """Number of pieces that one of the parts of the pairs needs, or ``pieces`` if these are more.
+
+    Reads model: pair_foreseen, pair_rate, pair_stride, pairs; scratch: bounds, motion; model.points: first_pair.
+    """
+    for pair in range(part, model.points.first_pair[0], parts):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         reach = scratch.motion[a] + scratch.motion[b]
         # Their sum is an upper bound: two links of a fast arm, say, move alike.
-        parts = dt * model.pair_rate[pair]
-        is_stiff = parts > 1.0
-        stride = model.pair_stride[pair]
-        if is_stiff:
-            stride = min(stride, model.pair_foreseen[pair] + reach / parts)
+        steps, stride = dt * model.pair_rate[pair], model.pair_stride[pair]
+        if steps > 1.0:
+            stride = min(stride, model.pair_foreseen[pair] + reach / steps)
         if reach <= stride or not math.isfinite(reach):
             continue
         if math.ceil(min(reach / stride, MOST_PIECES)) <= pieces:
             # Another one needs as many pieces as this one could: looking at it would change nothing.
             continue
-        is_rigid = model.pair_flat[pair] == 0.0
-        if is_solved and not is_stiff and not is_rigid and scratch.overlaps[pair] != 0:
-            continue
-        if _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
-            continue
-        farthest = MOST_POSES * max(model.pair_thickness[pair], stride)
-        if farthest < reach:
-            # Poses farther apart than the bodies are thick would miss them.
-            pieces = max(pieces, math.ceil(min(reach / farthest, MOST_PIECES)))
-            continue
-        gain, share, depth, energy = math.inf, 0.0, 0.0, 0.0
-        if is_stiff:
-            gain = 0.5 * model.pair_flat[pair] * (reach / parts) ** 2
-        elif is_rigid:
-            # A corner that is pressed in hides by its depth that the flat behind it comes down.
-            gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
-            share = DEEPER_SHARE
-            if is_solved:
-                depth, energy = _overlap_foreseen(model, scratch, pair, dt)
-            elif _has_faces(model, scratch, pair):
-                # The solve stops what it has faces for, and is judged afterwards.
-                continue
-        room = model.pair_room[pair]
-        if gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt):
-            pieces = math.ceil(min(reach / stride, MOST_PIECES))
-    return min(pieces, MOST_PIECES)
+        if not _swept_bounds_apart(scratch.bounds[a], scratch.bounds[b], reach):
+            needs = _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, steps)
+            pieces = max(pieces, needs)
+    return pieces
+
+
+@kernel
+def _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, steps):
+    """Number of pieces that a pair needs that moves by ``reach``, and should move by no more than ``stride``, m.
+
+    Its time constant is shorter than the step by a factor ``steps``.
+
+    Reads model: pair_flat, pair_mass, pair_room, pair_thickness; scratch: overlaps.
+    """
+    is_stiff, is_rigid = steps > 1.0, model.pair_flat[pair] == 0.0
+    if is_solved and not is_stiff and not is_rigid and scratch.overlaps[pair] != 0:
+        return 1
+    farthest = MOST_POSES * max(model.pair_thickness[pair], stride)
+    if farthest < reach:
+        # Poses farther apart than the bodies are thick would miss them.
+        return math.ceil(min(reach / farthest, MOST_PIECES))
+    gain, share, depth, energy = math.inf, 0.0, 0.0, 0.0
+    if is_stiff:
+        gain = 0.5 * model.pair_flat[pair] * (reach / steps) ** 2
+    elif is_rigid:
+        # A corner that is pressed in hides by its depth that the flat behind it comes down.
+        gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
+        share = DEEPER_SHARE
+        if is_solved:
+            depth, energy = overlap_foreseen(model, scratch, pair, dt)
+        elif has_faces(model, finder, pair):
+            # The solve stops what it has faces for, and is judged afterwards.
+            return 1
+    room = model.pair_room[pair]
+    if gets_deeper(model, finder, pair, reach, depth, energy, room, share, gain, dt):
+        return math.ceil(min(reach / stride, MOST_PIECES))
+    return 1
 
 
 @kernel
@@ -238,193 +266,3 @@ def _swept_bounds_apart(a, b, reach):
         if a[i] > b[i + 3] + reach or b[i] > a[i + 3] + reach:
             return True
     return False
-
-
-@kernel
-def poses_of(model, pair, reach):
-    """Number of poses after the first to look at while the bodies of a pair move by ``reach`` (m).
-
-    Reads model: pair_thickness.
-    """
-    return min(1 + int(reach / model.pair_thickness[pair]), MOST_POSES)
-
-
-@kernel
-def gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt):
-    """Whether the bodies of a pair, if they went on freely, would overlap more than now or as expected within the step.
-
-    Args:
-        model: ``Model``.
-        scratch: ``Scratch`` with the twists ``V_WB``.
-        pair: Row of the pair.
-        reach: Largest way that the bodies move relative to each other, m.
-        depth: Depth that is expected, m.
-        energy: Energy of the overlap that is expected, J.
-        room: Depth by which they may overlap more, m.
-        share: The same as a share of their present depth; the larger one holds.
-        gain: Energy that the overlap may gain, J; infinite if its depth alone matters.
-        dt: Length of the step, s.
-    """
-    poses = poses_of(model, pair, reach)
-    deep, stored = _overlap_now(model, scratch, pair)
-    deep, stored = max(deep, depth), max(stored, energy)
-    most_depth, most_energy = deep + max(room, share * deep), stored + gain
-    for k in range(1, poses + 1):
-        deep, stored, _ = _overlap_at(model, scratch, pair, dt * k / poses)
-        if deep > most_depth or stored > most_energy:
-            return True
-    return False
-
-
-@kernel
-def _overlap_now(model, scratch, pair):
-    """Depth and energy as from ``_overlap_at``, before the bodies move: asked for before and after a solve.
-
-    Reads scratch: look, looked, overlap_now.
-    Writes scratch: has_faces, looked, overlap_now.
-    """
-    now = scratch.overlap_now[pair]
-    if scratch.looked[pair] != scratch.look[0]:
-        now[0], now[1], num_faces = _overlap_at(model, scratch, pair, 0.0)
-        scratch.has_faces[pair] = num_faces > 0
-        scratch.looked[pair] = scratch.look[0]
-    return now[0], now[1]
-
-
-@kernel
-def _has_faces(model, scratch, pair):
-    """Whether a pair has faces before it moves, in its margins at least.
-
-    Reads scratch: has_faces.
-    """
-    _overlap_now(model, scratch, pair)
-    return scratch.has_faces[pair]
-
-
-@kernel
-def _overlap_at(model, scratch, pair, time):
-    """Largest depth of a pair (m), its energy (J) and number of faces when both bodies have moved freely for some time.
-
-    The first two are infinite for bodies that overlap without faces, and where there is no room for the faces: then
-    ``scratch.faces_needed`` is set, and the step is to be taken again with more.
-
-    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.patches: first_face, num;
-    scratch.query: report.
-    Writes scratch: R_BA, faces_needed, p_BA.
-    """
-    # The contacts of the last step stay in the buffer.
-    first = scratch.patches.first_face[scratch.patches.num[0]]
-    R_BA, p_BA = scratch.R_BA, scratch.p_BA
-    set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA)
-    row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
-    found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
-    if found > scratch.faces.num_vertices.shape[0]:
-        scratch.faces_needed[0] = found
-        return math.inf, math.inf, 0
-    if found == first:
-        nothing = math.inf if scratch.query.report[OVERLAPS] != 0.0 else 0.0
-        return nothing, nothing, 0
-    if model.splits_faces:
-        found = split_into_fans(scratch.faces, first, found)
-        if found > scratch.faces.num_vertices.shape[0]:
-            scratch.faces_needed[0] = found
-            return math.inf, math.inf, 0
-    apart, area = apart_and_area(model, scratch, pair, first, found)
-    depth, energy = _depth_and_energy(scratch, first, found, model.pair_flat[pair] == 0.0, apart, area)
-    return depth, energy, found - first
-
-
-@kernel
-def set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA):
-    """Write the pose of geometry A in B, (3, 3) and (3,), when both bodies have moved on freely for some time.
-
-    Reads model: pairs; scratch: X_moved.
-    Writes scratch: X_moved.
-    """
-    A, B = scratch.X_moved[0], scratch.X_moved[1]
-    _set_moved_pose(model, scratch, model.pairs[pair, 0], time, A)
-    _set_moved_pose(model, scratch, model.pairs[pair, 1], time, B)
-    for i in range(3):
-        p_BA[i] = 0.0
-        for j in range(3):
-            p_BA[i] += B[j, i] * (A[j, 3] - B[j, 3])
-            R_BA[i, j] = B[0, i] * A[0, j] + B[1, i] * A[1, j] + B[2, i] * A[2, j]
-
-
-@kernel
-def _depth_and_energy(scratch, first, last, is_rigid, apart, area):
-    """Largest depth of faces at their centroids, m, and the energy of all that press, J.
-
-    Reads scratch: face_points; scratch.faces: data.
-    Writes scratch: face_points.
-    """
-    data, points, most, energy = scratch.faces.data, scratch.face_points, 0.0, 0.0
-    for f in range(first, last):
-        face = face_at(data, f)
-        pressure, steepness = face.pressure, steepness_of(face)
-        if pressure <= 0.0:
-            continue
-        if steepness > 0.0:
-            most = max(most, pressure / steepness)
-        num = set_points(scratch.faces, f, face, is_rigid, apart, area, points) if apart > 0.0 else 1
-        if num == 1:
-            energy += _energy_of_face(face, pressure, is_rigid)
-        else:
-            for j in range(num):
-                energy += _energy_of_face(face, pressure_at(face, points[j]), is_rigid) / num
-    return most, energy
-
-
-@kernel
-def _energy_of_face(face, pressure, is_rigid):
-    """What a face adds to the energy of an overlap if it has some pressure (Pa), J.
-
-    On the skin of a rigid body it is exact for pressures p of constant gradient g: by the divergence theorem their
-    integral over a volume is that of ``p^2 g.n / (2 g.g)`` over its surface, to which upright faces add nothing. In a
-    compliant body it is ``A p d / 2``, with d the depth along the normal: exact if that line stays in one element.
-
-    Reads face: area, slope_a, slope_b.
-    """
-    a, b = face.slope_a, face.slope_b
-    softness = 0.0
-    if is_rigid:
-        steepness = steepness_of(face)
-        if steepness > 0.0:
-            softness = min(a, b) / (steepness * steepness)
-    else:
-        for slope in (a, b):
-            if slope > 0.0:
-                softness += 1.0 / slope
-    return 0.5 * face.area * pressure * pressure * softness
-
-
-@kernel
-def _set_moved_pose(model, scratch, g, time, X):
-    """Write the pose (3, 4) of a geometry whose body has moved on with its twist for some time.
-
-    Reads model: geometry_body; scratch: R_WG, V_WB, p_WG.
-    """
-    R, p, body = scratch.R_WG[g], scratch.p_WG[g], model.geometry_body[g]
-    for i in range(3):
-        X[i, 3] = p[i]
-        for j in range(3):
-            X[i, j] = R[i, j]
-    if body < 0:
-        return
-    V = scratch.V_WB[body]
-    w0, w1, w2 = time * V[0], time * V[1], time * V[2]
-    X[0, 3] += time * (V[3] + V[1] * p[2] - V[2] * p[1])
-    X[1, 3] += time * (V[4] + V[2] * p[0] - V[0] * p[2])
-    X[2, 3] += time * (V[5] + V[0] * p[1] - V[1] * p[0])
-    angle = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
-    if angle == 0.0:
-        return
-    # Rodrigues: the columns turn about the axis.
-    sine, cosine = sine_cosine(angle)
-    s, c = sine / angle, (1.0 - cosine) / (angle * angle)
-    for j in range(3):
-        x, y, z = R[0, j], R[1, j], R[2, j]
-        cx, cy, cz = w1 * z - w2 * y, w2 * x - w0 * z, w0 * y - w1 * x
-        X[0, j] = x + s * cx + c * (w1 * cz - w2 * cy)
-        X[1, j] = y + s * cy + c * (w2 * cx - w0 * cz)
-        X[2, j] = z + s * cz + c * (w0 * cy - w1 * cx)
