@@ -88,14 +88,8 @@ def do_part_for_patches(problem, law, scratch):
 
     Reads scratch: number; scratch.team: task, words.
     """
-    team = scratch.team
-    kind, part, parts, island, number = (
-        team.task[KIND],
-        team.task[PART],
-        team.task[PARTS],
-        team.words[ABOUT],
-        scratch.number[0],
-    )
+    task, island, number = scratch.team.task, scratch.team.words[ABOUT], scratch.number[0]
+    kind, part, parts = task[KIND], task[PART], task[PARTS]
     if kind == EVALUATE:
         _part_of_patches(problem, law, _evaluate, island, number, part, parts, scratch)
     elif kind == SLOPES:

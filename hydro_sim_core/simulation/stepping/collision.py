@@ -170,20 +170,26 @@ def _find_patch(model, state, scratch, pair, p, count):
     return found
 
 
+@kernel
+def parts_of_faces(scratch):
+    """Into how many parts a job is divided that takes the longer the more faces there are: 1 if these are few.
+
+    Reads scratch.patches: first_face, num; scratch.solver.team: least.
+    """
+    patches, team = scratch.patches, scratch.solver.team
+    are_many = patches.first_face[patches.num[0]] >= team.least[LEAST_FACES]
+    return parts_to_share(team) if are_many else 1
+
+
 @entry
 def find_patches(model: Model, state: State, scratch: Scratch) -> int:
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model.points: first_pair; scratch.patches: first_face, num; scratch.solver.team: least.
+    Reads model.points: first_pair; scratch.patches: num.
     Writes scratch.points: num_faced.
     """
     begin_pass(scratch.query.kept)
-    pairs, parts = model.points.first_pair[0], parts_to_share(scratch.solver.team)
-    if (
-        parts > 1
-        and scratch.patches.first_face[scratch.patches.num[0]] < scratch.solver.team.least[LEAST_FACES]
-    ):
-        parts = 1
+    pairs, parts = model.points.first_pair[0], parts_of_faces(scratch)
     if parts > 1:
         count = find_together(model, state, scratch, pairs, parts)
     else:

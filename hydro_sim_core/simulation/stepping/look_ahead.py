@@ -16,12 +16,11 @@ from hydro_sim_core.compilation.teams import (
     PARTS,
     end_part,
     meet,
-    parts_to_share,
     publish,
     take_part,
 )
 from hydro_sim_core.dynamics.kinematics import body_velocities
-from hydro_sim_core.simulation.stepping.collision import LOOK
+from hydro_sim_core.simulation.stepping.collision import LOOK, parts_of_faces
 from hydro_sim_core.simulation.stepping.overlaps import (
     MOST_POSES,
     depth_and_energy,
@@ -33,7 +32,6 @@ from hydro_sim_core.simulation.stepping.overlaps import (
 )
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
-from hydro_sim_core.solvers.options import LEAST_FACES
 
 #: Largest number of pieces of a step.
 MOST_PIECES = 256
@@ -127,12 +125,10 @@ def _stores_too_much(model, scratch, dt):
 def _pieces(model, scratch, dt, is_solved):
     """Number of pieces by the motions set; if ``is_solved`` not for pairs whose faces will do. A team shares the pairs.
 
-    Reads scratch.patches: first_face, num; scratch.solver.team: least.
     Writes scratch.solver: number; scratch.solver.team: told.
     """
-    team, patches = scratch.solver.team, scratch.patches
+    team, parts = scratch.solver.team, parts_of_faces(scratch)
     pieces = min(pieces_of_points(model, scratch, dt), MOST_PIECES)
-    parts = parts_to_share(team) if patches.first_face[patches.num[0]] >= team.least[LEAST_FACES] else 1
     if parts == 1:
         return _pieces_of_pairs(model, scratch, scratch, dt, is_solved, 0, 1, pieces)
     team.told[:, PIECES] = pieces

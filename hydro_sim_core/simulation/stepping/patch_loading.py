@@ -11,7 +11,6 @@ from hydro_sim_core.compilation.teams import (
     PARTS,
     end_part,
     meet,
-    parts_to_share,
     publish,
     take_part,
 )
@@ -23,7 +22,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     speed_along_normal,
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
-from hydro_sim_core.simulation.stepping.collision import LOAD, MIN_AREA, MIN_SLOPE, dot
+from hydro_sim_core.simulation.stepping.collision import LOAD, MIN_AREA, MIN_SLOPE, dot, parts_of_faces
 from hydro_sim_core.simulation.stepping.face_points import (
     NO_FACES,
     points_a_face,
@@ -34,7 +33,6 @@ from hydro_sim_core.simulation.stepping.face_points import (
 from hydro_sim_core.simulation.stepping.passing_faces import rise_of_passing, set_sliding
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
-from hydro_sim_core.solvers.options import LEAST_FACES
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import (
     DRIFT,
@@ -66,21 +64,16 @@ def load_patches(model, state, scratch, dt):
 
     The solver's v must contain the prescribed velocities.
 
-    Reads scratch: factor; scratch.patches: first_face, num; scratch.points: num_faced; scratch.problem: A;
-    scratch.problem.islands: tree_begin; scratch.solver.team: least.
+    Reads scratch: factor; scratch.patches: num; scratch.points: num_faced; scratch.problem: A; scratch.problem.islands:
+    tree_begin.
     Writes scratch: factor; scratch.problem: num_patches.
     """
-    patches, problem, num, team = (
-        scratch.patches,
-        scratch.problem,
-        scratch.points.num_faced[0],
-        scratch.solver.team,
-    )
-    problem.num_patches[0] = patches.num[0]
-    if patches.num[0] == 0:
+    problem, num, team = scratch.problem, scratch.points.num_faced[0], scratch.solver.team
+    problem.num_patches[0] = scratch.patches.num[0]
+    if problem.num_patches[0] == 0:
         return
     factorise(problem.A, scratch.factor, 0, model.forest.velocities.shape[0], problem.islands.tree_begin)
-    parts = parts_to_share(team) if patches.first_face[num] >= team.least[LEAST_FACES] else 1
+    parts = parts_of_faces(scratch)
     if parts == 1:
         block = 0
         for p in range(num):
