@@ -72,6 +72,16 @@ def body_poses(tree: KinematicTree, q: AnyArray) -> tuple[list[AnyArray], list[A
     return R_WB, p_WB, columns
 
 
+def body_velocities(tree: KinematicTree, own: list[AnyArray], v: AnyArray) -> list[AnyArray]:
+    """Twists (..., 6) of all bodies about the world's origin at velocities (..., nv); ``own`` as in a ``Posture``."""
+    V_WB: list[AnyArray] = []
+    for i, parent in enumerate(tree.parent.tolist()):
+        first = int(tree.v_index[i])
+        V = (own[i] @ v[..., first : first + own[i].shape[-1], None])[..., 0]
+        V_WB.append(V_WB[parent] + V if parent >= 0 else V)
+    return V_WB
+
+
 def mass_matrix(tree: KinematicTree, posed: Posture, like: AnyArray) -> AnyArray:
     """(nv, nv) mass matrix with rotors; ``like`` is an array of the wanted library."""
     M = _constant(like, np.diag(tree.rotor_inertia))

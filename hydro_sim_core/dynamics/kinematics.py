@@ -45,25 +45,6 @@ def forward_kinematics(
         )
 
 
-@entry
-def forward_kinematics_of_all(
-    tree: KinematicTree, q: ConstFloat2D, R_WB: Float3D, p_WB: Float2D, S: Float3D
-) -> None:
-    """Compute poses of all bodies at many postures.
-
-    Args:
-        tree: The ``KinematicTree``.
-        q: (n, nq) coordinates of each posture. Quaternions need not be normalised.
-        R_WB: (n * nb, 3, 3) out, orientations, one posture after another.
-        p_WB: (n * nb, 3) out, origins, m.
-        S: (nb, 6, 6) scratch memory.
-    """
-    nb = tree.parent.shape[0]
-    for i in range(q.shape[0]):
-        first, end = i * nb, (i + 1) * nb
-        forward_kinematics(tree, q[i], R_WB[first:end], p_WB[first:end], S)
-
-
 @kernel
 def _place_joint_frame(tree, i, R_WB, p_WB):
     """Write the pose of joint frame J of body i to the entries of its body frame.
@@ -104,6 +85,34 @@ def body_velocities(tree: KinematicTree, v: ConstFloat1D, S: Float3D, V_WB: Floa
         for k in range(tree.num_v[i]):
             for r in range(6):
                 V_WB[i, r] += S[i, k, r] * v[first + k]
+
+
+@entry
+def body_motions_of_all(
+    tree: KinematicTree,
+    q: ConstFloat2D,
+    v: ConstFloat2D,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    V_WB: Float2D,
+    S: Float3D,
+) -> None:
+    """Compute poses and spatial velocities of all bodies at many postures.
+
+    Args:
+        tree: The ``KinematicTree``.
+        q: (n, nq) coordinates of each posture. Quaternions need not be normalised.
+        v: (n, nv) velocities.
+        R_WB: (n * nb, 3, 3) out, orientations, one posture after another.
+        p_WB: (n * nb, 3) out, origins, m.
+        V_WB: (n * nb, 6) out, as for ``body_velocities``.
+        S: (nb, 6, 6) scratch memory.
+    """
+    nb = tree.parent.shape[0]
+    for i in range(q.shape[0]):
+        first, end = i * nb, (i + 1) * nb
+        forward_kinematics(tree, q[i], R_WB[first:end], p_WB[first:end], S)
+        body_velocities(tree, v[i], S, V_WB[first:end])
 
 
 @entry

@@ -261,6 +261,25 @@ def test_poses_of_links_are_those_of_each_world(maker):
     assert poses[0, 0, 0, 3] != poses[1, 0, 0, 3]
 
 
+def test_twists_of_links_are_those_of_each_world(maker):
+    """Of a link also about the origin of its frame, as its Jacobian has it."""
+    batch = maker([scene(), scene(0.3, 1.0)], N)
+    batch.step(7)
+    v = np.random.default_rng(0).normal(size=host(batch.v).shape)
+    batch.set_state(host(batch.q), v)
+    twists, copies = host(batch.frame_twists()), [batch.copy_of(i) for i in range(N)]
+    for i, copy in enumerate(copies):
+        np.testing.assert_allclose(twists[i], copy.frame_twists(), rtol=1e-13, atol=1e-14)
+    for name in ("cart", "brick"):
+        told = host(batch.frame_twist(name))
+        for i, copy in enumerate(copies):
+            np.testing.assert_allclose(told[i], copy.frame_twist(name), rtol=1e-13, atol=1e-14)
+            np.testing.assert_allclose(told[i], copy.frame_jacobian(name) @ copy.v, rtol=1e-12, atol=1e-13)
+    assert np.abs(told).min() > 1e-3
+    with pytest.raises(InputError, match="frame_twist"):
+        batch.frame_twist("nobody")
+
+
 def test_poses_of_a_world_without_bodies(maker):
     rail = fixed(slider(joint="weld", kind="fixed"), xyz=(0.5, 0.0, 0.0))
     batch = maker(make_scene(rail, solver={"integrator": "fixed"}), 2)

@@ -194,23 +194,28 @@ class BatchWorld(FixedAttributes):
 
     def frame_poses(self) -> Any:
         """Poses (n, links, 4, 4) of all links in their world, in the order of ``world.frame_names``."""
-        return self._frame_poses(self.q)
+        return self._frame_motions(self.q, self.v)[0]
 
-    def _frame_poses(self, q: Any) -> Any:
-        """Poses of all links at coordinates (n, nq)."""
-        numpy = self._worlds.numpy
-        X_WL = numpy.empty((self.n, len(self.world.frame_names), 4, 4))
+    def frame_twists(self) -> Any:
+        """Twists (n, links, 6) of all links about the origin of their world, as ``World.frame_twists``."""
+        return self._frame_motions(self.q, self.v)[1]
+
+    def _frame_motions(self, q: Any, v: Any) -> tuple[Any, Any]:
+        """Poses and twists of all links at coordinates (n, nq) and velocities (n, nv)."""
+        numpy, links = self._worlds.numpy, len(self.world.frame_names)
+        X_WL, V_WL = numpy.empty((self.n, links, 4, 4)), numpy.empty((self.n, links, 6))
         for k, scene in enumerate(self._scenes):
             worlds = numpy.asarray(np.flatnonzero(self.scene_of == k))
-            R_WB, p_WB = self._worlds.body_poses(k, q[worlds])
-            nb = p_WB.shape[1]
-            X_WB = numpy.zeros((len(worlds), nb + 1, 4, 4))
+            R_WB, p_WB, V_WB = self._worlds.body_motions(k, q[worlds], v[worlds])
+            m, nb = len(worlds), p_WB.shape[1]
+            X_WB = numpy.zeros((m, nb + 1, 4, 4))
             X_WB[:, :nb, :3, :3], X_WB[:, :nb, :3, 3] = R_WB, p_WB
             X_WB[:, nb, :3, :3] = numpy.eye(3)  # index -1: the world
             X_WB[:, :, 3, 3] = 1.0
-            assembly = scene.built.assembly
-            X_WL[worlds] = X_WB[:, numpy.asarray(assembly.link_body)] @ numpy.asarray(assembly.X_BL)
-        return X_WL
+            body, X_BL = numpy.asarray(scene.built.assembly.link_body), numpy.asarray(scene.built.assembly.X_BL)
+            X_WL[worlds] = X_WB[:, body] @ X_BL
+            V_WL[worlds] = numpy.concatenate((V_WB, numpy.zeros((m, 1, 6))), axis=1)[:, body]
+        return X_WL, V_WL
 
     def frame_pose(self, name: str) -> Any:
         """Poses (n, 4, 4) of a link in every world.
@@ -219,6 +224,18 @@ class BatchWorld(FixedAttributes):
             InputError: There is no such link.
         """
         return self.frame_poses()[:, self.world.row_of_frame("frame_pose", name)]
+
+    def frame_twist(self, name: str) -> Any:
+        """Angular velocity (rad/s) of a link in every world, then velocity of the origin of its frame (m/s): (n, 6).
+
+        Raises:
+            InputError: There is no such link.
+        """
+        row = self.world.row_of_frame("frame_twist", name)
+        X_WL, V_WL = self._frame_motions(self.q, self.v)
+        twist = V_WL[:, row]
+        twist[:, 3:] += self._worlds.numpy.cross(twist[:, :3], X_WL[:, row, :3, 3])
+        return twist
 
     def contact_wrench(self, link: str, other: str | None = None) -> Any:
         """Wrenches that contact applies to a link of every world, as ``World.contact_wrench``.
@@ -236,7 +253,7 @@ class BatchWorld(FixedAttributes):
         """
         row = self.world.row_of_frame("contact_wrench", link)
         signs = signs_of_pairs(self.world.built, link, other)
-        origins = self._frame_poses(self._worlds.begins())[:, row, :3, 3]
+        origins = self._frame_motions(self._worlds.begins(), self.v)[0][:, row, :3, 3]
         numpy = self._worlds.numpy
         return wrench_about(numpy, self._worlds.patches(), numpy.asarray(signs), origins)
 

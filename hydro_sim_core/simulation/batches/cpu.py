@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Handle
-from hydro_sim_core.dynamics.kinematics import forward_kinematics_of_all
+from hydro_sim_core.dynamics.kinematics import body_motions_of_all
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
 from hydro_sim_core.simulation.batches.stepping import VARIED
@@ -154,12 +154,16 @@ class CpuWorlds:
         now = self.rows["machine.state.q"]
         return np.array([q if begin is None else begin[0] for q, begin in zip(now, begins, strict=True)])
 
-    def body_poses(self, scene: int, q: Rows) -> tuple[Rows, Rows]:
-        """Orientations (m, nb, 3, 3) and origins (m, nb, 3), m, of the bodies of a scene at coordinates (m, nq)."""
+    def body_motions(self, scene: int, q: Rows, v: Rows) -> tuple[Rows, Rows, Rows]:
+        """How the bodies of a scene lie and move in m worlds at coordinates (m, nq) and velocities (m, nv).
+
+        Returns:
+            Orientations (m, nb, 3, 3), origins (m, nb, 3), m, and twists (m, nb, 6) about the origin of the world.
+        """
         m, nb = len(q), len(self._subspaces)
-        R_WB, p_WB = np.empty((m * nb, 3, 3)), np.empty((m * nb, 3))
-        forward_kinematics_of_all(self._trees[scene], q, R_WB, p_WB, self._subspaces)
-        return R_WB.reshape(m, nb, 3, 3), p_WB.reshape(m, nb, 3)
+        R_WB, p_WB, V_WB = np.empty((m * nb, 3, 3)), np.empty((m * nb, 3)), np.empty((m * nb, 6))
+        body_motions_of_all(self._trees[scene], q, v, R_WB, p_WB, V_WB, self._subspaces)
+        return R_WB.reshape(m, nb, 3, 3), p_WB.reshape(m, nb, 3), V_WB.reshape(m, nb, 6)
 
     def copy_of(self, i: int) -> World:
         """A copy of a world, with parameters of its own."""

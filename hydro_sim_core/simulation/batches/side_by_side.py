@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.compilation.gpu_programs import processor_of
 from hydro_sim_core.compilation.side_by_side import SideBySide
-from hydro_sim_core.dynamics.array_form import body_poses
+from hydro_sim_core.dynamics.array_form import body_poses, body_velocities
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.last_step import LastSteps, copy_in, copy_out
 from hydro_sim_core.simulation.batches.memory import Placed, Plan, on_host
@@ -361,12 +361,14 @@ class SideBySideWorlds:
         led_here = self.numpy.asarray(self._last.led_here)[:, None]
         return self.numpy.where(led_here, self.rows["begin.q"], self.rows["machine.state.q"])
 
-    def body_poses(self, scene: int, q: Any) -> tuple[Any, Any]:
-        """Orientations (m, nb, 3, 3) and origins (m, nb, 3), m, of the bodies of a scene at coordinates (m, nq)."""
-        R_WB, p_WB, _ = body_poses(self._scenes[scene].machine.model.tree, q)
+    def body_motions(self, scene: int, q: Any, v: Any) -> tuple[Any, Any, Any]:
+        """How the bodies of a scene lie and move in some worlds, as ``CpuWorlds.body_motions`` tells."""
+        tree, numpy = self._scenes[scene].machine.model.tree, self.numpy
+        R_WB, p_WB, own = body_poses(tree, q)
         if not p_WB:
-            return self.numpy.zeros((len(q), 0, 3, 3)), self.numpy.zeros((len(q), 0, 3))
-        return self.numpy.stack(R_WB, axis=1), self.numpy.stack(p_WB, axis=1)
+            return tuple(numpy.zeros((len(q), 0, *shape)) for shape in ((3, 3), (3,), (6,)))
+        V_WB = body_velocities(tree, own, v)
+        return tuple(numpy.stack(values, axis=1) for values in (R_WB, p_WB, V_WB))
 
 
 def _refuse_scripts(scenes: Sequence[World]) -> None:

@@ -64,8 +64,8 @@ def load_patches(model, state, scratch, dt):
 
     The solver's v must contain the prescribed velocities.
 
-    Reads scratch: factor; scratch.patches: num; scratch.points: num_faced; scratch.problem: A; scratch.problem.islands:
-    tree_begin.
+    Reads scratch: factor; scratch.patches: num; scratch.points: num_faced; scratch.problem: A, num_patches;
+    scratch.problem.islands: tree_begin.
     Writes scratch: factor; scratch.problem: num_patches.
     """
     problem, num, team = scratch.problem, scratch.points.num_faced[0], scratch.solver.team

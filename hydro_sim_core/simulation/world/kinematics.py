@@ -144,6 +144,17 @@ class WorldKinematics(WorldParts):
         bodies = np.vstack([bodies, np.zeros(6)])  # index -1: the world
         return bodies[self._built.assembly.link_body]
 
+    def frame_twist(self, name: str) -> Array:
+        """Angular velocity of a link, rad/s, then velocity of the origin of its frame, m/s: (6,), world axes.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        row = self.row_of_frame("frame_twist", name)
+        twist: Array = self.frame_twists()[row].copy()
+        twist[3:] += np.cross(twist[:3], self.frame_poses()[row, :3, 3])
+        return twist
+
     def joint_positions(self) -> Array:
         """Position of every joint in ``joint_names``, rad or m."""
         return self._joint_scale * self._state.q[self._joint_q] + self._joint_offset
