@@ -37,11 +37,11 @@ def order_by_degree(forest, islands, count):
 
     ``couples`` tells afterwards which later trees each one touches when it is eliminated.
 
-    Reads forest: first; islands: couples, degree, queue.
-    Writes islands: couples, degree, queue.
+    Reads forest: first; islands: couples, degree, near, queue.
+    Writes islands: couples, degree, near, queue.
     """
     _find_degrees(forest, islands, count)
-    queue, couples, degree = islands.queue, islands.couples, islands.degree
+    queue, couples, degree, near = islands.queue, islands.couples, islands.degree, islands.near
     for n in range(count):
         best = n
         for m in range(n + 1, count):
@@ -52,14 +52,17 @@ def order_by_degree(forest, islands, count):
         for m in range(best, n, -1):
             queue[m] = queue[m - 1]
         queue[n] = tree
+        num = 0
         for m in range(n + 1, count):
-            one = queue[m]
-            if not couples[tree, one]:
-                continue
+            if couples[tree, queue[m]]:
+                near[num] = queue[m]
+                num += 1
+        for i in range(num):
+            one = near[i]
             degree[one] -= forest.first[tree + 1] - forest.first[tree]
-            for k in range(m + 1, count):
-                other = queue[k]
-                if couples[tree, other] and not couples[one, other]:
+            for j in range(i + 1, num):
+                other = near[j]
+                if not couples[one, other]:
                     couples[one, other] = couples[other, one] = True
                     degree[one] += forest.first[other + 1] - forest.first[other]
                     degree[other] += forest.first[one + 1] - forest.first[one]

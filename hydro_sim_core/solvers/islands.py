@@ -45,6 +45,7 @@ class Islands(NamedTuple):
         couples: (trees, trees) which trees of large islands touch, when the earlier one is eliminated; empty where no
             island can be large, as are the others of them.
         degree: (trees,) velocities that a tree touches.
+        near: (trees,) later trees that it touches.
         runs: (runs, 2) begin and end of the columns that a row of a large island's factor has entries in.
         first_run: (nv,) first entry in ``runs`` of the rows of the tree that begins with a velocity.
         last_run: (nv,) one past the last one.
@@ -68,6 +69,7 @@ class Islands(NamedTuple):
     keeps: Bool1D
     couples: Bool2D
     degree: Int1D
+    near: Int1D
     runs: Int2D
     first_run: Int1D
     last_run: Int1D
@@ -99,6 +101,7 @@ def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
         keeps=np.zeros(num_trees, dtype=np.bool_),
         couples=np.zeros((large_trees, large_trees), dtype=np.bool_),
         degree=integers(large_trees),
+        near=integers(large_trees),
         # Of a tree's later trees every other one can begin a run.
         runs=integers(large_trees * large_trees // 4 + 2 * large_trees, 2),
         first_run=integers(large_nv),
