@@ -45,7 +45,7 @@ def order_by_degree(forest, islands, count):
     for n in range(count):
         best = n
         for m in range(n + 1, count):
-            # Whichever came first has the lower number: the order must not depend on how the queue was made.
+            # Of several with as few it is the first in the queue.
             if degree[queue[m]] < degree[queue[best]]:
                 best = m
         tree = queue[best]

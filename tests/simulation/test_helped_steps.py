@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hydro_sim_core as hs
-from hydro_sim_core.compilation.teams import CAME, JOB, PRESENT, TAKEN
-from hydro_sim_core.simulation.stepping import helpers, machine
+from hydro_sim_core.compilation.teams import (
+    CAME,
+    DELIVERIES,
+    JOB,
+    NUMBER,
+    PRESENT,
+    TAKEN,
+    join,
+    make_team,
+    must_deliver,
+)
+from hydro_sim_core.simulation.stepping import collision, helpers, machine
 from hydro_sim_core.solvers import options
 from hydro_sim_core.threads import threads_allowed
 
@@ -105,6 +116,45 @@ def test_memory_grows_while_helpers_are_there(monkeypatch, representation):
     world = hs.World(heap(4).scene.with_({"contact.representation": representation}))
     check(world, 60)
     assert len(world.machine.scratch.faces.num_vertices) > 100
+
+
+def test_points_beside_faces_are_shared():
+    """Contacts at equivalent points are listed behind pairs with faces, and evaluated by several threads at once."""
+    contact = {"friction": 0.4, "modulus": 1e6}
+    scene = hs.SceneBuilder("row", time_step=2e-3, contact=contact)
+    scene.add_ground()
+    rng = np.random.default_rng(0)
+    for i in range(6):
+        xyz = (0.0504 * (i % 3), 0.0504 * (i // 3), 0.02502)
+        body = scene.add_body(f"b{i}", mass=0.2, xyz=xyz, rpy=(0.0, 0.0, 0.003 * rng.normal()))
+        body.add_shape("box", size=(0.05, 0.05, 0.05), compliance="rigid", resolution_hint=0.003)
+        for j in range(i):
+            scene.set_contact_law(f"b{j}", f"b{i}", "equivalent_point")
+    world = hs.World(scene.build())
+    v = world.v.copy()
+    for i in range(6):
+        spin, (x, y) = 2.0 * rng.normal(), 0.05 * rng.normal(size=2)
+        v[6 * i : 6 * i + 6] = 0.0, 0.0, spin, x - 0.2 * (i % 3 - 1), y - 0.2 * (i // 3 - 0.5), 0.0
+    world.set_state(world.q, v)
+    alone = world.copy()
+    alone.step(5)
+    assert sum(patch.name_a.startswith("b") for patch in alone.contacts) > 1
+    check(world, 10)
+
+
+def test_what_is_found_is_not_delivered_before_it_is_asked_for(monkeypatch):
+    """A helper may be held up between looking whether to deliver and taking a part of the next search."""
+    monkeypatch.setattr(collision, "begin_pass", lambda kept: None)
+    monkeypatch.setattr(collision, "_find_part", lambda *part: None)
+    team = make_team(1, 1)
+    finder = SimpleNamespace(query=SimpleNamespace(kept=SimpleNamespace(now=np.zeros(8, dtype=np.int64))))
+    join(team)
+    team.words[DELIVERIES] += 1  # of a search in which it had no part
+    team.task[NUMBER] = 7
+    collision.help_to_find.function(None, None, finder, team)
+    assert not must_deliver(team)
+    team.words[DELIVERIES] += 1
+    assert must_deliver(team)
 
 
 def test_what_is_pushed_through_is_told_the_same():

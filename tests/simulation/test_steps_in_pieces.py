@@ -82,3 +82,32 @@ def test_a_bounce_within_one_step_is_told_with_its_faces() -> None:
     assert patch.polygons
     assert patch.normal_force_on_b == pytest.approx(patch.force_on_b, rel=1e-9)
     assert world.contact_summary().patches
+
+
+def test_polygons_are_those_of_the_faces_that_are_told() -> None:
+    """They are made when they are asked for, of faces that have been put back in another place."""
+    scene = hs.SceneBuilder("crate", time_step=2e-3, contact={"friction": 0.4, "modulus": 1e6})
+    scene.add_ground()
+    for i, (x, y) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
+        size = (0.02 + 0.3 * abs(y), 0.02 + 0.3 * abs(x), 0.4)
+        scene.add_static(f"wall{i}", "box", size=size, xyz=(0.12 * x, 0.12 * y, 0.2))
+    for i in range(8):
+        xyz = (0.09 * (i % 2) - 0.045, 0.09 * (i // 2 % 2) - 0.045, 0.045 + 0.06 * (i // 4))
+        body = scene.add_body(f"b{i}", mass=0.1, xyz=xyz, rpy=(0.3 * i, 0.5, 0.7))
+        body.add_shape("box", size=(0.05, 0.05, 0.05), resolution_hint=0.02)
+    world = hs.World(scene.build())
+    world.set_state(world.q, 3.0 * np.random.default_rng(5).normal(size=len(world.v)))
+    looked = 0
+    for _ in range(50):
+        fast = world.diagnostics()["fast_steps"]
+        world.step()
+        if world.diagnostics()["fast_steps"] == fast:
+            continue
+        for patch in world.contacts:
+            for polygon, area in zip(patch.polygons, patch.areas, strict=True):
+                corners = np.asarray(polygon)
+                edges = corners[1:] - corners[0]
+                told = 0.5 * np.linalg.norm(np.cross(edges[:-1], edges[1:]).sum(axis=0))
+                assert told == pytest.approx(area, rel=1e-6, abs=1e-15)
+                looked += 1
+    assert looked > 100

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from hydro_sim_core.compilation import entry, kernel
+from hydro_sim_core.compilation.instructions import load
 from hydro_sim_core.compilation.teams import (
     ABOUT,
+    DELIVERED,
+    DELIVERIES,
     FOUND_IN,
     HELPER,
     MOST_PARTS,
@@ -336,7 +339,8 @@ def _share_pairs(patches, pairs, parts, first):
     first[0] = 0
     for p in range(patches.num[0]):
         while part < parts and patches.first_face[p + 1] * parts >= total * part:
-            first[part] = patches.pair[p] + 1
+            # The last rows may be of contacts at equivalent points, whose pairs are not among these.
+            first[part] = min(patches.pair[p] + 1, pairs)
             part += 1
     while part <= parts:
         first[part] = pairs
@@ -378,6 +382,8 @@ def help_to_find(model, state, finder, team):
     if is_first:
         begin_pass(finder.query.kept)
         finder.query.kept.now[PASS] = team.words[ABOUT]
+        # What was to be delivered of jobs before is none of its business: this one has not been collected yet.
+        team.task[DELIVERED] = load(team.words, DELIVERIES)
     _find_part(model, state, finder, team, is_first)
     team.task[FOUND_IN], team.task[OWES] = team.task[NUMBER], 1
 

@@ -126,7 +126,9 @@ def _view(data: MachineData, number: int) -> tuple[Handle, Handle]:
     own = {name: np.zeros_like(getattr(solver, name)) for name in OWN}
     team = solver.team._replace(task=np.zeros_like(solver.team.task))
     loading = {name: np.zeros_like(getattr(scratch, name)) for name in OF_A_PATCH}
-    scratch = scratch._replace(solver=solver._replace(team=team, **own), **loading)
+    points = scratch.problem.points._replace(work=np.zeros_like(scratch.problem.points.work))
+    problem = scratch.problem._replace(points=points)
+    scratch = scratch._replace(solver=solver._replace(team=team, **own), problem=problem, **loading)
     room, pairs = len(scratch.faces.num_vertices), len(scratch.overlaps)
     kept = scratch.query.kept._replace(
         **{name: np.zeros_like(getattr(scratch.query.kept, name)) for name in OWN_LISTS}

@@ -115,9 +115,10 @@ def put_contacts(machine: Machine, contacts: KeptContacts) -> None:
     if count > len(machine.scratch.faces.num_vertices):
         machine.make_room(count)
     faces, patches = machine.scratch.faces, machine.scratch.patches
-    faces.data[:, :count] = contacts.faces.data
-    faces.polygons[:count] = contacts.faces.polygons
-    faces.num_vertices[:count] = contacts.faces.num_vertices
+    data, *tail = contacts.faces
+    faces.data[:, :count] = data
+    for array, values in zip(faces[1:], tail, strict=True):
+        array[:count] = values
     patches.first_face[: num + 1] = np.concatenate(([0], np.cumsum(contacts.num_faces)))
     for name in _ROWS:
         getattr(patches, name)[:num] = getattr(contacts, name)
