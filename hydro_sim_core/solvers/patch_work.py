@@ -27,8 +27,8 @@ from hydro_sim_core.solvers.problem import DRIFT
 
 #: Jobs of a team that solves: impulses and Hessians of patches, slopes along a direction, friction bounds by the law
 #: and by the lagged one, and islands.
-EVALUATE, SLOPES, BOUNDS, LAGGED_BOUNDS, SOLVE = range(5)
 NUM_JOBS = 5
+EVALUATE, SLOPES, BOUNDS, LAGGED_BOUNDS, SOLVE = range(NUM_JOBS)
 
 
 @kernel

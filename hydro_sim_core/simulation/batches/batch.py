@@ -212,11 +212,9 @@ class BatchWorld(FixedAttributes):
             X_WB[:, :nb, :3, :3], X_WB[:, :nb, :3, 3] = R_WB, p_WB
             X_WB[:, nb, :3, :3] = numpy.eye(3)  # index -1: the world
             X_WB[:, :, 3, 3] = 1.0
-            body, X_BL = (
-                numpy.asarray(scene.built.assembly.link_body),
-                numpy.asarray(scene.built.assembly.X_BL),
-            )
-            X_WL[worlds] = X_WB[:, body] @ X_BL
+            assembly = scene.built.assembly
+            body = numpy.asarray(assembly.link_body)
+            X_WL[worlds] = X_WB[:, body] @ numpy.asarray(assembly.X_BL)
             V_WL[worlds] = numpy.concatenate((V_WB, numpy.zeros((m, 1, 6))), axis=1)[:, body]
         return X_WL, V_WL
 
