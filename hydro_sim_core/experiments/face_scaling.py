@@ -27,7 +27,7 @@ from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.solvers.options import ITERATIONS
-from hydro_sim_core.solvers.solve import SolverEntry
+from hydro_sim_core.solvers.solve import SolverEntry, forget_solutions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,6 +181,7 @@ def _repeat_solver(machine: MachineData, solve: SolverEntry, dt: float, repeats:
         load_patches(machine.model, machine.state, scratch, dt)
         for i in range(state.v.shape[0]):
             scratch.solver.v[i] = state.v[scratch.problem.islands.order[i]] + ACCELERATED
+        forget_solutions(scratch.problem, scratch.solver)
         solve(scratch.problem, machine.model.options, scratch.solver)
 
 

@@ -42,6 +42,7 @@ class Islands(NamedTuple):
         neighbours: (2 patches,) adjacency lists: trees that touch.
         queue: (trees,) trees in the order of the breadth-first search.
         keeps: (trees,) whether an island keeps the solution that it has.
+        is_settled: (trees,) whether friction bounds of an island are those of a solution, not of the velocities before.
         couples: (trees, trees) which trees of large islands touch, when the earlier one is eliminated; empty where no
             island can be large, as are the others of them.
         degree: (trees,) velocities that a tree touches.
@@ -67,6 +68,7 @@ class Islands(NamedTuple):
     neighbours: Int1D
     queue: Int1D
     keeps: Bool1D
+    is_settled: Bool1D
     couples: Bool2D
     degree: Int1D
     near: Int1D
@@ -99,6 +101,7 @@ def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
         neighbours=integers(2 * max_patches),
         queue=integers(num_trees),
         keeps=np.zeros(num_trees, dtype=np.bool_),
+        is_settled=np.zeros(num_trees, dtype=np.bool_),
         couples=np.zeros((large_trees, large_trees), dtype=np.bool_),
         degree=integers(large_trees),
         near=integers(large_trees),
@@ -116,17 +119,16 @@ def find_islands(forest, num_patches, islands):
     Args:
         forest: ``Forest`` of the multibody system.
         num_patches: Number of patches in use.
-        islands: ``Islands``; ``patch_trees`` is input, everything else output.
+        islands: ``Islands``; ``patch_trees`` is input, everything but ``keeps`` and ``is_settled`` output.
 
     Reads forest: first, prescribed; islands: island, queue.
-    Writes islands: first, island, keeps, num, order.
+    Writes islands: first, island, num, order.
     """
     num_trees, unknowns = forest.first.shape[0] - 1, forest.velocities.shape[0]
     for k in range(forest.prescribed.shape[0]):
         islands.order[unknowns + k] = forest.prescribed[k]
     _find_neighbours(islands, num_patches, num_trees)
     islands.island[:] = -1
-    islands.keeps[:] = False
     islands.first[0] = 0
     num, position, runs = 0, 0, 0
     for seed in range(num_trees):

@@ -27,6 +27,8 @@ LINE_SEARCH_ITERATIONS = 60
 #: Friction bounds have settled when no patch's bounds change by more than this share; limit on solves.
 SETTLED_CHANGE = 0.05
 MAX_SOLVES = 10
+#: Residual of a guess beyond which there is an impact, and residual from which on velocities tell of new bounds.
+IMPACT, NEAR = 0.1, 0.03
 #: Below this share of the momenta a residual that no longer falls is round-off, which no step can improve.
 ROUND_OFF = 1e-11
 
@@ -209,32 +211,6 @@ def _find_direction(problem, island, scratch):
 
 
 @kernel
-def minimise(problem, options, law, island, scratch):
-    """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``.
-
-    Reads options: max_iterations; scratch: island_report.
-    Writes scratch: island_report.
-    """
-    report = scratch.island_report
-    report[CONVERGED] = 0.0
-    previous = math.inf
-    residual, share = momentum_residual(problem, law, island, scratch)
-    for iteration in range(options.max_iterations + 1):
-        report[RESIDUAL] = residual
-        if is_balanced(problem, options, island, scratch, residual, share, previous):
-            report[CONVERGED] = 1.0
-            return
-        previous = share
-        if iteration == options.max_iterations:
-            return
-        assemble_hessian(problem, island, scratch)
-        if not _find_direction(problem, island, scratch):
-            return
-        residual, share = _move(problem, law, island, scratch)
-        report[ITERATIONS] += 1.0
-
-
-@kernel
 def update_friction_bounds(problem, options, law, island, v, drift, scratch):
     """Set friction bounds from the normal impulses at ``v`` and prescribed velocities; returns the largest change.
 
@@ -257,18 +233,72 @@ def update_friction_bounds(problem, options, law, island, v, drift, scratch):
 
 
 @kernel
+def minimise(problem, options, law, island, scratch):
+    """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``."""
+    _iterate(problem, options, law, island, False, scratch)
+
+
+@kernel
+def _minimise_and_relag(problem, options, law, island, scratch):
+    """As ``minimise``, but after an impact friction bounds are renewed on the way, as soon as the velocities are near.
+
+    Those of the velocities before are wrong then, and what is solved with them need not be solved to the end.
+
+    Reads options: keeps_bounds, lags, relag.
+    """
+    relags = options.lags and options.relag and not options.keeps_bounds
+    _iterate(problem, options, law, island, relags, scratch)
+
+
+@kernel
+def _iterate(problem, options, law, island, relags, scratch):
+    """Newton iterations, see ``minimise``; with friction bounds renewed on the way if it ``relags``.
+
+    Reads options: max_iterations; scratch: island_report, v.
+    Writes scratch: island_report; problem.islands: is_settled.
+    """
+    report = scratch.island_report
+    report[CONVERGED] = 0.0
+    previous = math.inf
+    residual, share = momentum_residual(problem, law, island, scratch)
+    relags = relags and residual > IMPACT
+    for iteration in range(options.max_iterations + 1):
+        if relags and residual <= NEAR:
+            change = update_friction_bounds(problem, options, law, island, scratch.v, DRIFT, scratch)
+            problem.islands.is_settled[island] = True
+            relags = change > SETTLED_CHANGE
+            residual, share = momentum_residual(problem, law, island, scratch)
+            previous = math.inf
+        report[RESIDUAL] = residual
+        if is_balanced(problem, options, island, scratch, residual, share, previous):
+            report[CONVERGED] = 1.0
+            return
+        previous = share
+        if iteration == options.max_iterations:
+            return
+        assemble_hessian(problem, island, scratch)
+        if not _find_direction(problem, island, scratch):
+            return
+        residual, share = _move(problem, law, island, scratch)
+        report[ITERATIONS] += 1.0
+
+
+@kernel
 def settle_friction(problem, options, law, island, solve, scratch):
     """Call ``solve`` on an island with friction bounds of the velocities before, and again until they are its own.
 
-    Reads options: keeps_bounds, lags, relag; problem: v0; scratch: island_report, v.
-    Writes scratch: island_report.
+    An island that is solved once more in the same step begins with the bounds that it has come to.
+
+    Reads options: keeps_bounds, lags, relag; problem: v0; scratch: island_report, v; problem.islands: is_settled.
+    Writes scratch: island_report; problem.islands: is_settled.
     """
-    report = scratch.island_report
+    report, islands = scratch.island_report, problem.islands
     if options.keeps_bounds:
         solve(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
         return
-    update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
+    if not islands.is_settled[island]:
+        update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
     for _ in range(MAX_SOLVES):
         solve(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
@@ -280,9 +310,10 @@ def settle_friction(problem, options, law, island, solve, scratch):
         )
         if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
             return
+        islands.is_settled[island] = True
 
 
 @kernel
 def solve_newton(problem, options, law, island, scratch):
     """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solver_entry``."""
-    settle_friction(problem, options, law, island, minimise, scratch)
+    settle_friction(problem, options, law, island, _minimise_and_relag, scratch)

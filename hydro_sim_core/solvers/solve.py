@@ -103,6 +103,17 @@ def make_entry(name: str) -> None:
 
 
 @kernel
+def forget_solutions(problem, scratch):
+    """Have all islands solved anew: none keeps a solution, friction bounds, or its part in the report.
+
+    Writes scratch: reports; problem.islands: is_settled, keeps.
+    """
+    problem.islands.keeps[:] = False
+    problem.islands.is_settled[:] = False
+    scratch.reports[:] = 0.0
+
+
+@kernel
 def _solve_islands(problem, options, solve_island, law, scratch):
     """Solve every island that is not solved yet by ``solve_island``; see ``solver_entry``.
 
@@ -196,17 +207,15 @@ def _solve_island(problem, options, solve_island, law, island, scratch):
 
     Contacts at equivalent points need a Newton of their own, whatever the method.
 
-    Reads scratch: island_report, normal_impulse, reports, twists; problem.islands: first_patch, patches;
-    problem.points: is_new.
+    Reads scratch: island_report, normal_impulse, reports, twists; problem.islands: first_patch, patches.
     Writes scratch: island_report, normal_impulse, reports.
     """
     of_island, islands = scratch.island_report, problem.islands
     of_island[:] = 0.0
+    # A step is solved again where its contacts or Coriolis forces do not repeat themselves.
+    of_island[ITERATIONS] = scratch.reports[island, ITERATIONS]
+    of_island[SOLVES] = scratch.reports[island, SOLVES]
     if has_points(problem, island):
-        if problem.points.is_new[0] == 0:
-            # Of a step that is solved until its contacts repeat themselves.
-            of_island[ITERATIONS] = scratch.reports[island, ITERATIONS]
-            of_island[SOLVES] = scratch.reports[island, SOLVES]
         solve_with_points(problem, options, law, island, scratch)
     else:
         solve_island(problem, options, law, island, scratch)

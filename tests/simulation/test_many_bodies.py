@@ -162,3 +162,20 @@ def test_looking_for_inertia_takes_memory_by_the_body() -> None:
         finally:
             tracemalloc.stop()
     assert peaks[1] < 2.3 * peaks[0]
+
+
+def test_what_spins_elsewhere_leaves_a_body_its_step() -> None:
+    """The step is solved again for the Coriolis forces of the other one, and only for it."""
+    ends = []
+    for elsewhere in (False, True):
+        boxes = [free(box("slow", (0.1, 0.06, 0.04), 1.0, modulus=1e6), (0.0, 0.0, 0.0199))]
+        if elsewhere:
+            boxes.append(free(box("fast", (0.1, 0.06, 0.04), 1.0, modulus=1e6), (3.0, 0.0, 0.0199)))
+        world = make_world(*boxes, environment=[GROUND])
+        v = np.zeros(len(world.v))
+        v[:6] = 0.02, 0.03, 0.05, 0.2, 0.0, -0.1
+        v[6:] = (20.0, 30.0, 10.0, 0.0, 0.0, -1.0)[: len(v) - 6]
+        world.set_state(world.q, v)
+        world.step(1)
+        ends.append(world.v[:6])
+    assert np.array_equal(*ends)

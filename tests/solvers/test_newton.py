@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from hydro_sim_core.solvers import SolverOptions, make_problem, make_solver_scratch, solver_entry
 from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
+from hydro_sim_core.solvers.newton import SETTLED_CHANGE
+from hydro_sim_core.solvers.options import FRICTION_CHANGE, ITERATIONS, SOLVES
+from hydro_sim_core.solvers.solve import forget_solutions
 from support.solvers.made_problems import (
     DT,
     OPTIONS,
@@ -192,6 +195,34 @@ def test_relagging_brings_friction_back_to_coulombs_bound() -> None:
     mu = made.problem.friction[0]
     assert ratios[0] > 1.3 * mu
     assert ratios[1] == pytest.approx(mu, rel=0.05)
+
+
+def test_bounds_follow_an_impact_within_one_solve() -> None:
+    """They are renewed as soon as the velocities are near, and have settled when these have converged."""
+    made = _sliding_impact()
+    _, report, converged = solution(made, made.problem.v0, OPTIONS._replace(relag=True))
+    assert converged
+    assert report[SOLVES] == 1.0
+    assert report[FRICTION_CHANGE] <= SETTLED_CHANGE
+
+
+def test_what_is_solved_again_keeps_its_friction_bounds() -> None:
+    """A step's second solve, for Coriolis forces, need not come to them again; one that is to forget them does."""
+    made = _sliding_impact()
+    options, solve = OPTIONS._replace(relag=True), solver_entry("newton", "lagged")
+    scratch = make_solver_scratch(made.problem)
+    found, iterations = [], []
+    for forgets in (False, False, True):
+        if forgets:
+            forget_solutions(made.problem, scratch)
+            scratch.v[:] = made.problem.v0
+        elif not found:
+            scratch.v[:] = made.problem.v0
+        assert solve(made.problem, options, scratch)
+        found.append(scratch.v.copy())
+        iterations.append(scratch.report[ITERATIONS])
+    assert iterations[0] == iterations[1] == iterations[2] > 1.0
+    assert np.array_equal(found[0], found[2])
 
 
 def _sliding_impact() -> MadeProblem:

@@ -16,6 +16,7 @@ from hydro_sim_core.simulation.stepping.point_conditions import REPEATS
 from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.solvers.options import CONVERGED
+from hydro_sim_core.solvers.solve import forget_solutions
 
 #: Coriolis forces have converged when their error changes the step's velocities by less than this share; a step that
 #: needs more solves than this has not converged.
@@ -33,6 +34,8 @@ FLOATING_VELOCITIES = joint_type("floating").num_v
 def solve_with_coriolis_forces(machine, solve, dt, accept):
     """Solve the loaded problem from the solver's guess, and again until Coriolis forces agree with the solution.
 
+    Only islands in which they do not agree yet are solved again.
+
     If they never agree, the iteration has usually diverged. A step that must be accepted anyway is solved without
     Coriolis forces, see ``hold_energy``.
 
@@ -44,12 +47,15 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
         apply_loads(model, loads, scratch)
         apply_pulls(model, loads, scratch, machine.drives.v_target, dt)
     scratch.is_lost[:] = False
+    forget_solutions(scratch.problem, scratch.solver)
     least = 1 if _is_carried(model, state, scratch) else 0
     for n in range(MAX_CORIOLIS_SOLVES):
         _load_momentum(model, state, loads, scratch, dt, n > 0)
         converged = solve_contacts(machine, solve, dt)
         if not converged or (n >= least and not _find_strays(model, scratch, dt)):
             return converged
+        if n >= least:
+            _keep_others(scratch)
     if accept:
         _lose_islands(model, state, scratch)
         _load_momentum(model, state, loads, scratch, dt, True)
@@ -225,6 +231,20 @@ def _find_strays(model, scratch, dt):
 
 
 @kernel
+def _keep_others(scratch):
+    """Have islands without strays keep their solution.
+
+    Reads scratch: strays; scratch.problem.islands: island.
+    Writes scratch.problem.islands: keeps.
+    """
+    islands = scratch.problem.islands
+    islands.keeps[:] = True
+    for tree in range(scratch.strays.shape[0]):
+        if scratch.strays[tree]:
+            islands.keeps[islands.island[tree]] = False
+
+
+@kernel
 def _is_carried(model, state, scratch):
     """Whether a body with prescribed motion carries others by joints.
 
@@ -250,7 +270,7 @@ def _lose_islands(model, state, scratch):
     """Mark all trees of islands with lost trees as lost, and restart them from their initial velocities.
 
     Reads scratch: is_lost, strays; state: v; model.forest: first; scratch.problem.islands: island, order, position.
-    Writes scratch: is_lost; scratch.solver: v.
+    Writes scratch: is_lost; scratch.solver: v; scratch.problem.islands: is_settled.
     """
     islands, forest = scratch.problem.islands, model.forest
     for tree in range(scratch.strays.shape[0]):
@@ -258,6 +278,7 @@ def _lose_islands(model, state, scratch):
             if scratch.strays[other] and islands.island[other] == islands.island[tree]:
                 scratch.is_lost[tree] = True
         if scratch.is_lost[tree]:
+            islands.is_settled[islands.island[tree]] = False
             begin = islands.position[tree]
             for k in range(begin, begin + forest.first[tree + 1] - forest.first[tree]):
                 scratch.solver.v[k] = state.v[islands.order[k]]

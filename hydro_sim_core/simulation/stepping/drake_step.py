@@ -55,7 +55,7 @@ from hydro_sim_core.solvers.problem import (
     N,
     X,
 )
-from hydro_sim_core.solvers.solve import SolverEntry
+from hydro_sim_core.solvers.solve import SolverEntry, forget_solutions
 
 
 @entry
@@ -161,6 +161,7 @@ def _solve(machine, solve, dt):
         apply_pulls(model, loads, scratch, machine.drives.v_target, dt)
     bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, state.v, scratch.bias, scratch.tree)
     sum_momentum(model, state, scratch, dt, is_pushed)
+    forget_solutions(problem, scratch.solver)
     converged = solve(problem, model.options, scratch.solver)
     for k in range(state.v.shape[0]):
         scratch.v_next[order[k]] = scratch.solver.v[k]

@@ -181,11 +181,13 @@ def solve_contacts(machine, solve, dt):
     """
     model, state, scratch = machine.model, machine.state, machine.scratch
     problem = scratch.problem
-    problem.islands.keeps[:] = False
+    has_points = scratch.patches.num[0] > scratch.points.num_faced[0]
+    if has_points:
+        problem.islands.keeps[:] = False
     # When the step is solved again for its Coriolis forces, they are to agree, not to find another contact.
     solves_with_new_axes = SOLVES_WITH_NEW_AXES if problem.points.is_new[0] != 0 else 0
     converged = solve(problem, model.options, scratch.solver)
-    if scratch.patches.num[0] == scratch.points.num_faced[0]:
+    if not has_points:
         return converged or _tell_unrepeated(scratch)
     problem.points.is_new[0] = 0
     for n in range(MOST_SOLVES):
