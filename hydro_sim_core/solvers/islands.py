@@ -42,7 +42,7 @@ class Islands(NamedTuple):
         neighbours: (2 patches,) adjacency lists: trees that touch.
         queue: (trees,) trees in the order of the breadth-first search.
         keeps: (trees,) whether an island keeps the solution that it has.
-        is_settled: (trees,) whether friction bounds of an island are those of a solution, not of the velocities before.
+        has_bounds: (trees,) whether the friction bounds of an island are those of the step's last solve.
         couples: (trees, trees) which trees of large islands touch, when the earlier one is eliminated; empty where no
             island can be large, as are the others of them.
         degree: (trees,) velocities that a tree touches.
@@ -68,7 +68,7 @@ class Islands(NamedTuple):
     neighbours: Int1D
     queue: Int1D
     keeps: Bool1D
-    is_settled: Bool1D
+    has_bounds: Bool1D
     couples: Bool2D
     degree: Int1D
     near: Int1D
@@ -101,7 +101,7 @@ def make_islands(num_trees: int, nv: int, max_patches: int) -> Islands:
         neighbours=integers(2 * max_patches),
         queue=integers(num_trees),
         keeps=np.zeros(num_trees, dtype=np.bool_),
-        is_settled=np.zeros(num_trees, dtype=np.bool_),
+        has_bounds=np.zeros(num_trees, dtype=np.bool_),
         couples=np.zeros((large_trees, large_trees), dtype=np.bool_),
         degree=integers(large_trees),
         near=integers(large_trees),
@@ -119,7 +119,7 @@ def find_islands(forest, num_patches, islands):
     Args:
         forest: ``Forest`` of the multibody system.
         num_patches: Number of patches in use.
-        islands: ``Islands``; ``patch_trees`` is input, everything but ``keeps`` and ``is_settled`` output.
+        islands: ``Islands``; ``patch_trees`` is input, everything but ``keeps`` and ``has_bounds`` output.
 
     Reads forest: first, prescribed; islands: island, queue.
     Writes islands: first, island, num, order.

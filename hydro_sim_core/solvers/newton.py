@@ -2,8 +2,8 @@
 """Newton with exact line search on the convex problem of an island.
 
 With a lagged law the problem is convex because friction bounds mu n0 are known before the solve: they come from the
-normal impulses at the velocities before the step. Where an impact changes them the problem is solved again with bounds
-from the solution. Other laws need no such update.
+normal impulses at the velocities before the step. An impact changes them: then they are renewed on the way, and if they
+are not those of the solution it is solved again. Other laws need no such update (decision 48).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hydro_sim_core.solvers.elimination import factorise_runs, is_large, solve_r
 from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.options import CONVERGED, FRICTION_CHANGE, ITERATIONS, RESIDUAL, SOLVES
-from hydro_sim_core.solvers.patch_work import find_slopes, relative_twists, set_bounds
+from hydro_sim_core.solvers.patch_work import find_changes, find_slopes, relative_twists, set_bounds
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE, NO_DRIFT
 
 #: A full Newton step is taken if it leaves at most this share of the initial slope.
@@ -27,7 +27,7 @@ LINE_SEARCH_ITERATIONS = 60
 #: Friction bounds have settled when no patch's bounds change by more than this share; limit on solves.
 SETTLED_CHANGE = 0.05
 MAX_SOLVES = 10
-#: Residual of a guess beyond which there is an impact, and residual from which on velocities tell of new bounds.
+#: Residual of a guess beyond which there is an impact, and residual below which velocities tell of its bounds.
 IMPACT, NEAR = 0.1, 0.03
 #: Below this share of the momenta a residual that no longer falls is round-off, which no step can improve.
 ROUND_OFF = 1e-11
@@ -212,17 +212,28 @@ def _find_direction(problem, island, scratch):
 
 @kernel
 def update_friction_bounds(problem, options, law, island, v, drift, scratch):
-    """Set friction bounds from the normal impulses at ``v`` and prescribed velocities; returns the largest change.
+    """Set friction bounds from the normal impulses at ``v`` and prescribed velocities.
 
-    The change is relative and of one patch, so that a heavy body at rest elsewhere cannot hide an impact. Changes that
-    could alter the patch's velocity by less than the stiction speed do not count.
+    Reads options: lags, stiction_speed.
+    Writes scratch: twists.
+    """
+    relative_twists(problem, island, v, drift, scratch.twists)
+    set_bounds(problem, law, options.lags, island, options.stiction_speed, scratch)
 
-    Reads options: lags, stiction_speed; problem: delassus; scratch: of_patches; problem.islands: first_patch, patches.
+
+@kernel
+def _change_of_bounds(problem, options, law, island, scratch):
+    """How far friction bounds of ``scratch.v`` are from those set, as a share of them: the largest of any patch.
+
+    Each patch counts by itself, so that a heavy body at rest elsewhere cannot hide an impact. Changes that could alter
+    the patch's velocity by less than the stiction speed do not count.
+
+    Reads options: stiction_speed; problem: delassus; scratch: of_patches, v; problem.islands: first_patch, patches.
     Writes scratch: twists.
     """
     islands = problem.islands
-    relative_twists(problem, island, v, drift, scratch.twists)
-    set_bounds(problem, law, options.lags, island, options.stiction_speed, scratch)
+    relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
+    find_changes(problem, law, island, scratch)
     largest = 0.0
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
@@ -254,28 +265,34 @@ def _minimise_and_relag(problem, options, law, island, scratch):
 def _iterate(problem, options, law, island, relags, scratch):
     """Newton iterations, see ``minimise``; with friction bounds renewed on the way if it ``relags``.
 
+    With new bounds it is another problem, which counts as a solve and has iterations of its own.
+
     Reads options: max_iterations; scratch: island_report, v.
-    Writes scratch: island_report; problem.islands: is_settled.
+    Writes scratch: island_report.
     """
     report = scratch.island_report
     report[CONVERGED] = 0.0
-    previous = math.inf
     residual, share = momentum_residual(problem, law, island, scratch)
-    relags = relags and residual > IMPACT
-    for iteration in range(options.max_iterations + 1):
-        if relags and residual <= NEAR:
-            change = update_friction_bounds(problem, options, law, island, scratch.v, DRIFT, scratch)
-            problem.islands.is_settled[island] = True
-            relags = change > SETTLED_CHANGE
-            residual, share = momentum_residual(problem, law, island, scratch)
-            previous = math.inf
+    renewals = MAX_SOLVES - 1 if relags and residual > IMPACT else 0
+    previous, left = math.inf, options.max_iterations
+    while True:
+        if renewals > 0 and residual <= NEAR:
+            renewals -= 1
+            if _change_of_bounds(problem, options, law, island, scratch) > SETTLED_CHANGE:
+                update_friction_bounds(problem, options, law, island, scratch.v, DRIFT, scratch)
+                report[SOLVES] += 1.0
+                residual, share = momentum_residual(problem, law, island, scratch)
+                previous, left = math.inf, options.max_iterations
+            else:
+                renewals = 0
         report[RESIDUAL] = residual
         if is_balanced(problem, options, island, scratch, residual, share, previous):
             report[CONVERGED] = 1.0
             return
         previous = share
-        if iteration == options.max_iterations:
+        if left == 0:
             return
+        left -= 1
         assemble_hessian(problem, island, scratch)
         if not _find_direction(problem, island, scratch):
             return
@@ -287,30 +304,26 @@ def _iterate(problem, options, law, island, relags, scratch):
 def settle_friction(problem, options, law, island, solve, scratch):
     """Call ``solve`` on an island with friction bounds of the velocities before, and again until they are its own.
 
-    An island that is solved once more in the same step begins with the bounds that it has come to.
+    They stay those of the last solve: an island that is solved once more in the same step begins with them, and where
+    nothing has changed finds the same velocities.
 
-    Reads options: keeps_bounds, lags, relag; problem: v0; scratch: island_report, v; problem.islands: is_settled.
-    Writes scratch: island_report; problem.islands: is_settled.
+    Reads options: keeps_bounds, lags, relag; problem: v0; scratch: island_report, v; problem.islands: has_bounds.
+    Writes scratch: island_report; problem.islands: has_bounds.
     """
     report, islands = scratch.island_report, problem.islands
-    if options.keeps_bounds:
-        solve(problem, options, law, island, scratch)
-        report[SOLVES] += 1.0
-        return
-    if not islands.is_settled[island]:
+    if not (options.keeps_bounds or islands.has_bounds[island]):
         update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
-    for _ in range(MAX_SOLVES):
+        islands.has_bounds[island] = True
+    while True:
         solve(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
-        if not options.lags:
+        if options.keeps_bounds or not options.lags:
             return
-        # The new bounds serve only another solve; the solution just found keeps the impulses it was found with.
-        report[FRICTION_CHANGE] = update_friction_bounds(
-            problem, options, law, island, scratch.v, DRIFT, scratch
-        )
-        if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
+        report[FRICTION_CHANGE] = _change_of_bounds(problem, options, law, island, scratch)
+        is_settled = report[FRICTION_CHANGE] <= SETTLED_CHANGE
+        if is_settled or not options.relag or report[SOLVES] >= MAX_SOLVES:
             return
-        islands.is_settled[island] = True
+        update_friction_bounds(problem, options, law, island, scratch.v, DRIFT, scratch)
 
 
 @kernel

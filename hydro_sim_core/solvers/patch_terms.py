@@ -203,7 +203,7 @@ def patch_slope(problem, law, p, V, dV, sums):
 
 
 @kernel
-def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, sums):
+def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness):
     """Set each face's friction bound from its normal impulse at twist ``V``.
 
     Args:
@@ -213,13 +213,35 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
         V: (6,) relative twist.
         stiction_speed: Smallest regularisation speed, m/s.
         softness: Regularisation speed per unit of friction impulse, in units of the face's ``inverse_mass``.
+
+    Reads law: normal_impulse; problem: blocks, end_block, first_block.
+    Writes problem: blocks.
+    """
+    patch, twist = patch_state(problem, p), twist_of(V)
+    for b in range(problem.first_block[p], problem.end_block[p]):
+        block = problem.blocks[b]
+        for i in range(LANES):
+            face = face_state(block, i, twist)
+            friction = patch.mu * law.normal_impulse(face, patch)
+            block[FRICTION * LANES + i] = friction
+            block[SLIP * LANES + i] = max(stiction_speed, softness * face.inverse_mass * friction)
+
+
+@kernel
+def change_of_friction_bounds(problem, law, p, V, sums):
+    """How far friction bounds at twist ``V`` would be from those that the faces of patch ``p`` have.
+
+    Args:
+        problem: ``ContactProblem``.
+        law: ``FaceLaw``.
+        p: Which patch.
+        V: (6,) relative twist.
         sums: (NUM_SUMS * LANES,) scratch.
 
     Returns:
         Sum of the absolute changes of the faces' friction bounds, and sum of their new values, N s.
 
     Reads law: normal_impulse; problem: blocks, end_block, first_block.
-    Writes problem: blocks.
     """
     patch, twist = patch_state(problem, p), twist_of(V)
     sums[: 2 * LANES] = 0.0
@@ -230,8 +252,6 @@ def update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness, s
             friction = patch.mu * law.normal_impulse(face, patch)
             sums[i] += abs(friction - face.friction)
             sums[LANES + i] += friction
-            block[FRICTION * LANES + i] = friction
-            block[SLIP * LANES + i] = max(stiction_speed, softness * face.inverse_mass * friction)
     change = 0.0
     total = 0.0
     for i in range(LANES):

@@ -18,6 +18,7 @@ from hydro_sim_core.compilation.teams import (
 from hydro_sim_core.solvers.face_laws import LAGGED, friction_softness
 from hydro_sim_core.solvers.options import LEAST_BLOCKS
 from hydro_sim_core.solvers.patch_terms import (
+    change_of_friction_bounds,
     evaluate_patch,
     is_point,
     patch_slope,
@@ -26,9 +27,9 @@ from hydro_sim_core.solvers.patch_terms import (
 from hydro_sim_core.solvers.problem import DRIFT
 
 #: Jobs of a team that solves: impulses and Hessians of patches, slopes along a direction, friction bounds by the law
-#: and by the lagged one, and islands.
-NUM_JOBS = 5
-EVALUATE, SLOPES, BOUNDS, LAGGED_BOUNDS, SOLVE = range(NUM_JOBS)
+#: and by the lagged one, how far they are from those of other velocities, and islands.
+NUM_JOBS = 6
+EVALUATE, SLOPES, BOUNDS, LAGGED_BOUNDS, CHANGES, SOLVE = range(NUM_JOBS)
 
 
 @kernel
@@ -73,13 +74,19 @@ def find_slopes(problem, law, island, alpha, scratch):
 
 @kernel
 def set_bounds(problem, law, lags, island, stiction_speed, scratch):
-    """Set friction bounds at ``twists``, by the law if it ``lags``; their changes and sums go to ``of_patches``."""
+    """Set friction bounds at ``twists``, by the law if it ``lags``."""
     if lags:
         _for_patches(problem, law, BOUNDS, _set_bounds, island, stiction_speed, scratch)
     else:
         # Only the regularisation speed matters. From the law's own impulse, which falls where faces slide, it would be
         # too small to converge.
         _for_patches(problem, LAGGED, LAGGED_BOUNDS, _set_bounds, island, stiction_speed, scratch)
+
+
+@kernel
+def find_changes(problem, law, island, scratch):
+    """Write to ``of_patches`` how far friction bounds at ``twists`` are from those set, and their sums, N s."""
+    _for_patches(problem, law, CHANGES, _find_changes, island, 0.0, scratch)
 
 
 @kernel
@@ -96,6 +103,8 @@ def do_part_for_patches(problem, law, scratch):
         _part_of_patches(problem, law, _find_slope, island, number, part, parts, scratch)
     elif kind == BOUNDS:
         _part_of_patches(problem, law, _set_bounds, island, number, part, parts, scratch)
+    elif kind == CHANGES:
+        _part_of_patches(problem, law, _find_changes, island, number, part, parts, scratch)
     else:
         _part_of_patches(problem, LAGGED, _set_bounds, island, number, part, parts, scratch)
 
@@ -176,16 +185,24 @@ def _find_slope(problem, law, p, alpha, scratch):
 def _set_bounds(problem, law, p, stiction_speed, scratch):
     """Work of ``set_bounds``; contacts at equivalent points have none.
 
+    Reads scratch: twists.
+    """
+    if not is_point(problem, p):
+        softness, V = friction_softness(stiction_speed), scratch.twists[p]
+        update_patch_friction_bounds(problem, law, p, V, stiction_speed, softness)
+
+
+@kernel
+def _find_changes(problem, law, p, _, scratch):
+    """Work of ``find_changes``; contacts at equivalent points have no bounds.
+
     Reads scratch: sums, twists.
     Writes scratch: of_patches, sums.
     """
-    if is_point(problem, p):
-        scratch.of_patches[p, 0] = scratch.of_patches[p, 1] = 0.0
-        return
-    softness, V = friction_softness(stiction_speed), scratch.twists[p]
-    scratch.of_patches[p, 0], scratch.of_patches[p, 1] = update_patch_friction_bounds(
-        problem, law, p, V, stiction_speed, softness, scratch.sums
-    )
+    change, total = 0.0, 0.0
+    if not is_point(problem, p):
+        change, total = change_of_friction_bounds(problem, law, p, scratch.twists[p], scratch.sums)
+    scratch.of_patches[p, 0], scratch.of_patches[p, 1] = change, total
 
 
 @kernel(inline=True)

@@ -106,10 +106,10 @@ def make_entry(name: str) -> None:
 def forget_solutions(problem, scratch):
     """Have all islands solved anew: none keeps a solution, friction bounds, or its part in the report.
 
-    Writes scratch: reports; problem.islands: is_settled, keeps.
+    Writes scratch: reports; problem.islands: has_bounds, keeps.
     """
     problem.islands.keeps[:] = False
-    problem.islands.is_settled[:] = False
+    problem.islands.has_bounds[:] = False
     scratch.reports[:] = 0.0
 
 
@@ -212,13 +212,13 @@ def _solve_island(problem, options, solve_island, law, island, scratch):
     """
     of_island, islands = scratch.island_report, problem.islands
     of_island[:] = 0.0
-    # A step is solved again where its contacts or Coriolis forces do not repeat themselves.
-    of_island[ITERATIONS] = scratch.reports[island, ITERATIONS]
-    of_island[SOLVES] = scratch.reports[island, SOLVES]
     if has_points(problem, island):
         solve_with_points(problem, options, law, island, scratch)
     else:
         solve_island(problem, options, law, island, scratch)
+    # A step is solved again where its contacts or Coriolis forces do not repeat themselves.
+    of_island[ITERATIONS] += scratch.reports[island, ITERATIONS]
+    of_island[SOLVES] += scratch.reports[island, SOLVES]
     for i in range(NUM_REPORT):
         scratch.reports[island, i] = of_island[i]
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):

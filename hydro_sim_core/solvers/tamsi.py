@@ -93,16 +93,14 @@ def _return_to_convex(problem, options, law, island, scratch):
 def _bound_friction(problem, options, law, island, scratch):
     """Friction bounds of the present velocities.
 
-    Reads options: stiction_speed; scratch: sums, twists, v; problem.islands: first_patch, patches.
-    Writes scratch: sums, twists.
+    Reads options: stiction_speed; scratch: twists, v; problem.islands: first_patch, patches.
+    Writes scratch: twists.
     """
     islands = problem.islands
     relative_twists(problem, island, scratch.v, DRIFT, scratch.twists)
     for n in range(islands.first_patch[island], islands.first_patch[island + 1]):
         p = islands.patches[n]
-        update_patch_friction_bounds(
-            problem, law, p, scratch.twists[p], options.stiction_speed, 0.0, scratch.sums
-        )
+        update_patch_friction_bounds(problem, law, p, scratch.twists[p], options.stiction_speed, 0.0)
 
 
 @kernel

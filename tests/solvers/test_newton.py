@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hydro_sim_core.solvers import SolverOptions, make_problem, make_solver_scratch, solver_entry
 from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
-from hydro_sim_core.solvers.newton import SETTLED_CHANGE
+from hydro_sim_core.solvers.newton import MAX_SOLVES, SETTLED_CHANGE
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, ITERATIONS, SOLVES
 from hydro_sim_core.solvers.solve import forget_solutions
 from support.solvers.made_problems import (
@@ -197,32 +197,53 @@ def test_relagging_brings_friction_back_to_coulombs_bound() -> None:
     assert ratios[1] == pytest.approx(mu, rel=0.05)
 
 
-def test_bounds_follow_an_impact_within_one_solve() -> None:
-    """They are renewed as soon as the velocities are near, and have settled when these have converged."""
-    made = _sliding_impact()
+@pytest.mark.parametrize("seed", [321, 528, 554, 1023])
+def test_bounds_that_follow_each_other_for_ever_do_not_keep_a_solve_from_its_end(seed: int) -> None:
+    """They are renewed a few times on the way, and what is solved with the last ones converges."""
+    made = random_problem(seed)
     _, report, converged = solution(made, made.problem.v0, OPTIONS._replace(relag=True))
     assert converged
-    assert report[SOLVES] == 1.0
-    assert report[FRICTION_CHANGE] <= SETTLED_CHANGE
+    assert report[SOLVES] <= 2.0 * MAX_SOLVES
 
 
-def test_what_is_solved_again_keeps_its_friction_bounds() -> None:
-    """A step's second solve, for Coriolis forces, need not come to them again; one that is to forget them does."""
-    made = _sliding_impact()
+def test_an_impact_has_all_iterations_for_every_set_of_bounds() -> None:
+    """Six suffice for each of them, though not for all together."""
+    iterations = []
+    for seed in range(200):
+        made = random_problem(seed)
+        options = OPTIONS._replace(relag=True, max_iterations=12)
+        _, report, converged = solution(made, made.problem.v0, options)
+        alone = solution(made, made.problem.v0, options._replace(relag=False))[2]
+        assert converged or not alone, seed
+        iterations.append(report[ITERATIONS])
+    assert max(iterations) > 12.0
+
+
+def test_bounds_have_settled_after_impacts() -> None:
+    """Within a share that is allowed, which friction of the solution shows."""
+    for seed in range(200):
+        made = random_problem(seed)
+        _, report, converged = solution(made, made.problem.v0, OPTIONS._replace(relag=True))
+        assert converged
+        assert report[FRICTION_CHANGE] <= SETTLED_CHANGE or report[SOLVES] >= MAX_SOLVES
+
+
+def test_what_is_solved_again_stays_as_it_is() -> None:
+    """A step's second solve, for Coriolis forces, begins where the first ended; one that is to forget it does not."""
     options, solve = OPTIONS._replace(relag=True), solver_entry("newton", "lagged")
-    scratch = make_solver_scratch(made.problem)
-    found, iterations = [], []
-    for forgets in (False, False, True):
-        if forgets:
-            forget_solutions(made.problem, scratch)
-            scratch.v[:] = made.problem.v0
-        elif not found:
-            scratch.v[:] = made.problem.v0
+    for seed in range(60):
+        made = random_problem(seed)
+        scratch = make_solver_scratch(made.problem)
+        scratch.v[:] = made.problem.v0
         assert solve(made.problem, options, scratch)
-        found.append(scratch.v.copy())
-        iterations.append(scratch.report[ITERATIONS])
-    assert iterations[0] == iterations[1] == iterations[2] > 1.0
-    assert np.array_equal(found[0], found[2])
+        first, iterations = scratch.v.copy(), scratch.report[ITERATIONS]
+        assert solve(made.problem, options, scratch)
+        assert scratch.v == pytest.approx(first, rel=1e-9, abs=1e-12)
+        forget_solutions(made.problem, scratch)
+        scratch.v[:] = made.problem.v0
+        assert solve(made.problem, options, scratch)
+        assert np.array_equal(scratch.v, first)
+        assert scratch.report[ITERATIONS] == iterations
 
 
 def _sliding_impact() -> MadeProblem:

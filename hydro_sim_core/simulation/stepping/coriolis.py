@@ -34,7 +34,7 @@ FLOATING_VELOCITIES = joint_type("floating").num_v
 def solve_with_coriolis_forces(machine, solve, dt, accept):
     """Solve the loaded problem from the solver's guess, and again until Coriolis forces agree with the solution.
 
-    Only islands in which they do not agree yet are solved again.
+    Only islands in which they do not agree yet are solved again, or all if there are contacts at equivalent points.
 
     If they never agree, the iteration has usually diverged. A step that must be accepted anyway is solved without
     Coriolis forces, see ``hold_energy``.
@@ -270,7 +270,7 @@ def _lose_islands(model, state, scratch):
     """Mark all trees of islands with lost trees as lost, and restart them from their initial velocities.
 
     Reads scratch: is_lost, strays; state: v; model.forest: first; scratch.problem.islands: island, order, position.
-    Writes scratch: is_lost; scratch.solver: v; scratch.problem.islands: is_settled.
+    Writes scratch: is_lost; scratch.solver: v; scratch.problem.islands: has_bounds.
     """
     islands, forest = scratch.problem.islands, model.forest
     for tree in range(scratch.strays.shape[0]):
@@ -278,7 +278,7 @@ def _lose_islands(model, state, scratch):
             if scratch.strays[other] and islands.island[other] == islands.island[tree]:
                 scratch.is_lost[tree] = True
         if scratch.is_lost[tree]:
-            islands.is_settled[islands.island[tree]] = False
+            islands.has_bounds[islands.island[tree]] = False
             begin = islands.position[tree]
             for k in range(begin, begin + forest.first[tree + 1] - forest.first[tree]):
                 scratch.solver.v[k] = state.v[islands.order[k]]
