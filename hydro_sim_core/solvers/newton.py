@@ -253,7 +253,8 @@ def minimise(problem, options, law, island, scratch):
 def _minimise_and_relag(problem, options, law, island, scratch):
     """As ``minimise``, but after an impact friction bounds are renewed on the way, as soon as the velocities are near.
 
-    Those of the velocities before are wrong then, and what is solved with them need not be solved to the end.
+    Those of the velocities before are wrong then, and what is solved with them need not be solved to the end. Bounds
+    that do not settle so are left to whole solves.
 
     Reads options: keeps_bounds, lags, relag.
     """
@@ -273,7 +274,7 @@ def _iterate(problem, options, law, island, relags, scratch):
     report = scratch.island_report
     report[CONVERGED] = 0.0
     residual, share = momentum_residual(problem, law, island, scratch)
-    renewals = MAX_SOLVES - 1 if relags and residual > IMPACT else 0
+    renewals = MAX_SOLVES - 1 if relags and residual > IMPACT and report[SOLVES] == 0.0 else 0
     previous, left = math.inf, options.max_iterations
     while True:
         if renewals > 0 and residual <= NEAR:
@@ -314,16 +315,16 @@ def settle_friction(problem, options, law, island, solve, scratch):
     if not (options.keeps_bounds or islands.has_bounds[island]):
         update_friction_bounds(problem, options, law, island, problem.v0, DRIFT_BEFORE, scratch)
         islands.has_bounds[island] = True
-    while True:
+    for n in range(MAX_SOLVES):
+        if n > 0:
+            update_friction_bounds(problem, options, law, island, scratch.v, DRIFT, scratch)
         solve(problem, options, law, island, scratch)
         report[SOLVES] += 1.0
         if options.keeps_bounds or not options.lags:
             return
         report[FRICTION_CHANGE] = _change_of_bounds(problem, options, law, island, scratch)
-        is_settled = report[FRICTION_CHANGE] <= SETTLED_CHANGE
-        if is_settled or not options.relag or report[SOLVES] >= MAX_SOLVES:
+        if not options.relag or report[FRICTION_CHANGE] <= SETTLED_CHANGE:
             return
-        update_friction_bounds(problem, options, law, island, scratch.v, DRIFT, scratch)
 
 
 @kernel
