@@ -2,8 +2,8 @@
 """Newton with exact line search on the convex problem of an island.
 
 With a lagged law the problem is convex because friction bounds mu n0 are known before the solve: they come from the
-normal impulses at the velocities before the step. An impact changes them: then they are renewed on the way, and if they
-are not those of the solution it is solved again. Other laws need no such update (decision 48).
+normal impulses at the velocities before the step. Where an impact changes them the problem is solved again with bounds
+from the solution. Other laws need no such update.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ LINE_SEARCH_ITERATIONS = 60
 #: Friction bounds have settled when no patch's bounds change by more than this share; limit on solves.
 SETTLED_CHANGE = 0.05
 MAX_SOLVES = 10
-#: Residual of a guess beyond which there is an impact, and residual below which velocities tell of its bounds.
-IMPACT, NEAR = 0.1, 0.03
 #: Below this share of the momenta a residual that no longer falls is round-off, which no step can improve.
 ROUND_OFF = 1e-11
 
@@ -245,55 +243,23 @@ def _change_of_bounds(problem, options, law, island, scratch):
 
 @kernel
 def minimise(problem, options, law, island, scratch):
-    """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``."""
-    _iterate(problem, options, law, island, False, scratch)
+    """Newton iterations on ``scratch.v`` in place; iterations, residual and success go to ``island_report``.
 
-
-@kernel
-def _minimise_and_relag(problem, options, law, island, scratch):
-    """As ``minimise``, but after an impact friction bounds are renewed on the way, as soon as the velocities are near.
-
-    Those of the velocities before are wrong then, and what is solved with them need not be solved to the end. Bounds
-    that do not settle so are left to whole solves.
-
-    Reads options: keeps_bounds, lags, relag.
-    """
-    relags = options.lags and options.relag and not options.keeps_bounds
-    _iterate(problem, options, law, island, relags, scratch)
-
-
-@kernel
-def _iterate(problem, options, law, island, relags, scratch):
-    """Newton iterations, see ``minimise``; with friction bounds renewed on the way if it ``relags``.
-
-    With new bounds it is another problem, which counts as a solve and has iterations of its own.
-
-    Reads options: max_iterations; scratch: island_report, v.
+    Reads options: max_iterations; scratch: island_report.
     Writes scratch: island_report.
     """
     report = scratch.island_report
     report[CONVERGED] = 0.0
+    previous = math.inf
     residual, share = momentum_residual(problem, law, island, scratch)
-    renewals = MAX_SOLVES - 1 if relags and residual > IMPACT and report[SOLVES] == 0.0 else 0
-    previous, left = math.inf, options.max_iterations
-    while True:
-        if renewals > 0 and residual <= NEAR:
-            renewals -= 1
-            if _change_of_bounds(problem, options, law, island, scratch) > SETTLED_CHANGE:
-                update_friction_bounds(problem, options, law, island, scratch.v, DRIFT, scratch)
-                report[SOLVES] += 1.0
-                residual, share = momentum_residual(problem, law, island, scratch)
-                previous, left = math.inf, options.max_iterations
-            else:
-                renewals = 0
+    for iteration in range(options.max_iterations + 1):
         report[RESIDUAL] = residual
         if is_balanced(problem, options, island, scratch, residual, share, previous):
             report[CONVERGED] = 1.0
             return
         previous = share
-        if left == 0:
+        if iteration == options.max_iterations:
             return
-        left -= 1
         assemble_hessian(problem, island, scratch)
         if not _find_direction(problem, island, scratch):
             return
@@ -330,4 +296,4 @@ def settle_friction(problem, options, law, island, solve, scratch):
 @kernel
 def solve_newton(problem, options, law, island, scratch):
     """Solve the convex problem of an island from the guess in ``scratch.v``; see ``solver_entry``."""
-    settle_friction(problem, options, law, island, _minimise_and_relag, scratch)
+    settle_friction(problem, options, law, island, minimise, scratch)

@@ -197,28 +197,6 @@ def test_relagging_brings_friction_back_to_coulombs_bound() -> None:
     assert ratios[1] == pytest.approx(mu, rel=0.05)
 
 
-@pytest.mark.parametrize("seed", [321, 528, 554, 1023])
-def test_bounds_that_follow_each_other_for_ever_do_not_keep_a_solve_from_its_end(seed: int) -> None:
-    """They are renewed a few times on the way, and what is solved with the last ones converges."""
-    made = random_problem(seed)
-    _, report, converged = solution(made, made.problem.v0, OPTIONS._replace(relag=True))
-    assert converged
-    assert report[SOLVES] <= 2.0 * MAX_SOLVES
-
-
-def test_an_impact_has_all_iterations_for_every_set_of_bounds() -> None:
-    """Six suffice for each of them, though not for all together."""
-    iterations = []
-    for seed in range(200):
-        made = random_problem(seed)
-        options = OPTIONS._replace(relag=True, max_iterations=12)
-        _, report, converged = solution(made, made.problem.v0, options)
-        alone = solution(made, made.problem.v0, options._replace(relag=False))[2]
-        assert converged or not alone, seed
-        iterations.append(report[ITERATIONS])
-    assert max(iterations) > 12.0
-
-
 def test_bounds_have_settled_after_impacts() -> None:
     """Within a share that is allowed, which friction of the solution shows."""
     for seed in range(200):
