@@ -198,7 +198,7 @@ def test_relagging_brings_friction_back_to_coulombs_bound() -> None:
 
 
 def test_bounds_have_settled_after_impacts() -> None:
-    """Within a share that is allowed, which friction of the solution shows."""
+    """No patch's bounds are off by more than the share that is allowed, or all solves were spent on them."""
     for seed in range(200):
         made = random_problem(seed)
         _, report, converged = solution(made, made.problem.v0, OPTIONS._replace(relag=True))
