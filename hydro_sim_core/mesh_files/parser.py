@@ -36,8 +36,12 @@ class _OutOfTime(Unreadable):
     """A file took all of its time."""
 
 
-class _Idle(Exception):
-    """A process had just ended, as it was asked nothing for a while."""
+class ReaderFailed(Unreadable):
+    """A file was not read for no fault of its own; it may be the next time."""
+
+
+class _Gone(ReaderFailed):
+    """A process had just ended, as it was asked nothing for a while, or somebody killed it."""
 
 
 class Parser:
@@ -55,6 +59,7 @@ class Parser:
 
         Raises:
             Unreadable: The library cannot read the file, or not within the limits.
+            ReaderFailed: The process failed, so the file may be sound.
         """
         with self._lock:
             seconds = min(parser_process.CPU_LIMIT, allowance.left)
@@ -83,15 +88,12 @@ class Parser:
         try:
             try:
                 return self._ask(request, contents)
-            except (BrokenPipeError, _Idle):
+            except (BrokenPipeError, _Gone):
                 self.end()
                 return self._ask(request, contents)
-        except _Idle:
-            self.end()
-            raise Unreadable("its reader ends without a word") from None
         except OSError as error:
             self.end()
-            raise Unreadable(f"no reader could be started: {error.strerror}") from None
+            raise ReaderFailed(f"no reader could be started: {error.strerror}") from None
         except BaseException:  # also Ctrl-C: what it may still answer is not for the next file
             self.end()
             raise
@@ -150,7 +152,7 @@ class _Answers:
         while len(content) < count:
             left = self._deadline - time.monotonic()
             if left <= 0.0 or not self._poll.poll(1000.0 * left):
-                raise Unreadable(f"there is no answer after {_WAIT:g} s")
+                raise ReaderFailed(f"there is no answer after {_WAIT:g} s")
             part = os.read(self._pipe, min(count - len(content), 2**20))
             if not part:
                 raise _ended(self._process.wait())
@@ -168,10 +170,11 @@ def _write(process: subprocess.Popen[bytes], content: bytes) -> None:
 def _ended(status: int) -> Exception:
     """Why a process ended without an answer."""
     if status == 0:
-        return _Idle()
+        return _Gone("its reader ends without a word")
     if status == -signal.SIGPROF:
         return _OutOfTime(f"it takes more than {parser_process.CPU_LIMIT:g} s")
-    return Unreadable(f"its reader ended with status {status}")
+    problem = f"its reader ended with status {status}"
+    return _Gone(problem) if status == -signal.SIGKILL else Unreadable(problem)
 
 
 def _start(library: str) -> subprocess.Popen[bytes]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.errors import InputError, MissingFile
 from hydro_sim_core.files import read_regular_file
 from hydro_sim_core.mesh_files.allowance import Allowance, current_allowance
-from hydro_sim_core.mesh_files.parser import Unreadable, parsers
+from hydro_sim_core.mesh_files.parser import ReaderFailed, Unreadable, parsers
 
 SURFACE_SUFFIXES = (".stl", ".obj", ".dae", ".glb", ".ply")
 VOLUME_SUFFIXES = (".vtk", ".vtu", ".msh")
@@ -273,6 +273,8 @@ def _parsed(
             if allowance.left <= 0.0:
                 raise allowance.error(path) from None
             problem = str(error)
+            if isinstance(error, ReaderFailed):
+                raise InputError(path, "", f"was not read ({problem})", "try again") from None
             _refused[key.digest()] = problem
             if len(_refused) > _MOST_REFUSED:
                 _refused.pop(next(iter(_refused)), None)

@@ -76,14 +76,17 @@ def test_it_may_open_nothing_and_has_little_memory(tmp_path):
 STAND_INS = {
     "crashes": ("os.kill(os.getpid(), signal.SIGSEGV)", "its reader ended with status -11"),
     "works for ever": ("os.kill(os.getpid(), signal.SIGPROF)", "it takes more than 5 s"),
+    "babbles": ("os.write(1, b'hello, world' * 9)", "it has too many parts"),
     "hangs": ("time.sleep(600)", "there is no answer after 0.5 s"),
     "ends at once": ("", "its reader ends without a word"),
-    "babbles": ("os.write(1, b'hello, world' * 9)", "it has too many parts"),
+    "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "its reader ended with status -9"),
 }
+#: Those that say nothing of a file.
+NO_FAULT_OF_THE_FILE = ("hangs", "ends at once", "is killed")
 
 
-@pytest.mark.parametrize("failure", STAND_INS)
-def test_one_that_fails_is_one_clear_error(tmp_path, monkeypatch, failure):
+def stand_in(tmp_path, monkeypatch, failure):
+    """Read files by a program that fails; return a file, and the words of the error."""
     program, words = STAND_INS[failure]
     (tmp_path / "program.py").write_text(f"import os, signal, sys, time\nos.read(0, 1)\n{program}\n")
     (tmp_path / "a.obj").write_bytes(TRIANGLE)
@@ -91,10 +94,47 @@ def test_one_that_fails_is_one_clear_error(tmp_path, monkeypatch, failure):
     monkeypatch.setattr("hydro_sim_core.mesh_files.parser._WAIT", 0.5 if failure == "hangs" else 120.0)
     monkeypatch.setitem(parsers, "surfaces", Parser("surfaces"))
     monkeypatch.setattr(reading_module, "_refused", {})
-    for _ in range(2):  # the second time it is known
+    return tmp_path / "a.obj", words
+
+
+@pytest.mark.parametrize("failure", STAND_INS)
+def test_one_that_fails_is_one_clear_error(tmp_path, monkeypatch, failure):
+    path, words = stand_in(tmp_path, monkeypatch, failure)
+    with pytest.raises(InputError, match=words):
+        read_surface(path)
+
+
+@pytest.mark.parametrize("failure", STAND_INS)
+def test_what_a_file_is_to_blame_for_is_known_the_second_time_and_nothing_else(
+    tmp_path, monkeypatch, failure
+):
+    sound = parser_process.__file__
+    path, words = stand_in(tmp_path, monkeypatch, failure)
+    with pytest.raises(InputError, match=words):
+        read_surface(path)
+    monkeypatch.setattr(parser_process, "__file__", sound)
+    monkeypatch.setattr("hydro_sim_core.mesh_files.parser._WAIT", 120.0)
+    if failure in NO_FAULT_OF_THE_FILE:
+        assert len(read_surface(path)[1]) == 1
+    else:
         with pytest.raises(InputError, match=words):
-            read_surface(tmp_path / "a.obj")
-        (tmp_path / "program.py").unlink(missing_ok=True)
+            read_surface(path)
+
+
+def test_one_that_is_killed_at_work_is_started_again(tmp_path, monkeypatch):
+    sound = parser_process.__file__
+    path, _ = stand_in(tmp_path, monkeypatch, "is killed")
+    program = tmp_path / "program.py"
+    kill = program.read_text()
+    program.write_text(f"import shutil\nshutil.copy({sound!r}, __file__)\n{kill}")  # a sound one follows it
+    assert len(read_surface(path)[1]) == 1
+
+
+def test_its_start_takes_no_time_of_a_file(parser):
+    """As it took a second from the first file of each description, and more on a slow machine."""
+    allowance = Allowance("a", 9.0)
+    parser.parse(REQUEST, [TRIANGLE], allowance)
+    assert allowance.left > 8.9
 
 
 def test_waiting_takes_no_more_of_an_allowance_than_working(tmp_path, monkeypatch):

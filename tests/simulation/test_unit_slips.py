@@ -196,6 +196,16 @@ def test_light_and_thin_things_are_not_told(tmp_path, caplog):
         assert told(caplog, write_urdf(tmp_path, f'<link name="part">{inner}</link>')) == []
 
 
+def test_visual_shapes_that_cannot_be_read_are_counted(tmp_path, caplog):
+    """As a body may reach as far as they do."""
+    path = part(tmp_path, inertial(0.5, 300.0), box("0.06 0.06 0.06"), mesh("visual"), sides=(0.06,) * 3)
+    (warning,) = told(caplog, path)
+    assert "from its centre of mass; write" in warning
+    (tmp_path / "box.stl").write_text("no mesh")
+    (warning,) = told(caplog, path)
+    assert "from its centre of mass (beside visual shapes that cannot be read: 1); write" in warning
+
+
 @pytest.mark.parametrize("name", ["spatula_reference", "m16_nut", "kinova_gen3_7dof", "mug", "pancake"])
 def test_shipped_models_are_not_told(caplog, name):
     """Nor is the inertia that Drake's example gives its spatula, a hundred times what a body of its size can have."""

@@ -146,9 +146,11 @@ def _inertia_slips(body: _Body, boxes: Sequence[Floats]) -> Iterator[_Slip]:
         return
     # Many a body looks larger than what it touches with; its files are read only for what is suspect.
     seen = [_corners(bounds, product(link.X_BL, shape.X_LG)) for link, shape, bounds in _seen(body)]
+    unread = sum(len(_visuals(link)) for link in body.links) - len(seen)
+    beside = f" (beside visual shapes that cannot be read: {unread})" if unread else ""
     heaviest = max(body.links, key=_weight)
     for kind, words in _wrong_inertia(body, [*boxes, *seen]).items():
-        yield _Slip(kind, heaviest.robot, f"link '{heaviest.spec.name}' {words}")
+        yield _Slip(kind, heaviest.robot, f"link '{heaviest.spec.name}' {words}{beside}")
 
 
 def _seen_slips(scene: LoadedScene, built: BuiltModel) -> Iterator[_Slip]:
@@ -217,14 +219,17 @@ def _wrong_inertia(body: _Body, boxes: Sequence[Floats]) -> dict[_Kind, str]:
 def _seen(body: _Body) -> Iterator[tuple[_Link, VisualSpec, Floats]]:
     """Visual shapes of a body, with their links and bounds (2, 3), m."""
     for link in body.links:
-        for visual in link.spec.visuals:
-            if visual.shape.kind == "half_space":
-                continue
+        for visual in _visuals(link):
             try:
                 bounds = _bounds(visual.shape)
             except InputError:  # what cannot be had is not drawn either
                 continue
             yield link, visual, bounds
+
+
+def _visuals(link: _Link) -> list[VisualSpec]:
+    """Visual shapes of a link that have bounds."""
+    return [visual for visual in link.spec.visuals if visual.shape.kind != "half_space"]
 
 
 def _bounds(shape: ShapeSpec) -> Floats:
