@@ -32,11 +32,13 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
     target.q[q_new] = source.q[q_old]
     for name in ("v", "v_previous"):
         getattr(target, name)[v_new] = getattr(source, name)[v_old]
+    trees_old, trees_new = old_machine.tree_of_velocity[v_old], machine.tree_of_velocity[v_new]
+    moves = (trees_old < len(source.extrapolate)) & (trees_new < len(target.extrapolate))
+    target.extrapolate[trees_new[moves]] = source.extrapolate[trees_old[moves]]
     target.push[pairs_new] = source.push[pairs_old]
     target.overlaps[pairs_new] = source.overlaps[pairs_old]
     for name in (
         "dt_previous",
-        "extrapolate",
         "substep",
         "step",
         "unconverged",

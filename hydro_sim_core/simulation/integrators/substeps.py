@@ -88,7 +88,7 @@ def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Subs
 def no_substeps() -> Handle:
     """Handle of memory for steps of fixed length."""
     nothing, none = np.zeros(0), np.zeros(0, dtype=np.int64)
-    state = make_state(nothing, nothing, 0)
+    state = make_state(nothing, 0, 0, 0)
     memory = Substeps(
         accuracy=np.zeros(1),
         counts=np.zeros(3),
@@ -279,7 +279,9 @@ def copy_state(state, to):
         to.overlaps[pair] = state.overlaps[pair]
         for i in range(3):
             to.push[pair, i] = state.push[pair, i]
-    to.dt_previous[0], to.extrapolate[0] = state.dt_previous[0], state.extrapolate[0]
+    for tree in range(state.extrapolate.shape[0]):
+        to.extrapolate[tree] = state.extrapolate[tree]
+    to.dt_previous[0] = state.dt_previous[0]
     to.substep[0], to.step[0] = state.substep[0], state.step[0]
     to.unconverged[0], to.unsettled[0] = state.unconverged[0], state.unsettled[0]
     to.deep[0], to.faceless[0] = state.deep[0], state.faceless[0]

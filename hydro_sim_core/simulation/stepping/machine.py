@@ -75,11 +75,15 @@ class Machine:
         self.loads = make_loads(len(model.link_body))
         self._solver = solver
         self.solve = self._find_solver()
-        self.state = make_state(q, np.zeros(len(model.tree.damping)), len(model.pairs))
+        self.state = self._state_at_rest(q)
         room = INITIAL_FACES * (TRIANGLES_A_POLYGON if model.splits_faces else 1)
         self.scratch = make_scratch_memory(model, len(q), room)
         self.handle = self._make_handle()
         self.restart(q)
+
+    def _state_at_rest(self, q: np.ndarray) -> State:
+        model = self.model
+        return make_state(q, len(model.tree.damping), len(model.forest.is_free_tree), len(model.pairs))
 
     def _make_handle(self) -> Handle:
         if self._helpers is not None:
@@ -147,7 +151,7 @@ class Machine:
 
     def restart(self, q: np.ndarray) -> None:
         """Reset to rest at coordinates ``q`` (nq,) and time zero, without contacts and with zero counters."""
-        self.restore_state(make_state(q, np.zeros(len(self.state.v)), len(self.model.pairs)))
+        self.restore_state(self._state_at_rest(q))
         self.forget_step()
         for load in self.loads:
             load[:] = 0

@@ -149,7 +149,7 @@ class State(NamedTuple):
         v: (nv,) velocities.
         v_previous: (nv,) velocities a step earlier, for a guess of the next ones by extrapolation.
         dt_previous: (1,) length of that step, s; 0 if there was none.
-        extrapolate: (1,) 1 if extrapolation was the better guess for the last step.
+        extrapolate: (trees,) 1 where extrapolation was the better guess for the last step.
         substep: (1,) length of the next sub-step of error control, s; 0 before the first.
         step: (1,) number of steps done.
         unconverged: (1,) number of steps whose momentum residual stayed above the tolerance; their result is used.
@@ -325,14 +325,14 @@ def freeze(struct: tuple[Any, ...]) -> None:
             field.flags.writeable = False
 
 
-def make_state(q: np.ndarray, v: np.ndarray, num_pairs: int) -> State:
-    """State at time zero."""
+def make_state(q: np.ndarray, nv: int, num_trees: int, num_pairs: int) -> State:
+    """State at rest and at time zero."""
     return State(
         q=np.array(q, dtype=float),
-        v=np.array(v, dtype=float),
-        v_previous=np.array(v, dtype=float),
+        v=np.zeros(nv),
+        v_previous=np.zeros(nv),
         dt_previous=np.zeros(1),
-        extrapolate=np.zeros(1, dtype=np.int64),
+        extrapolate=np.zeros(num_trees, dtype=np.int64),
         substep=np.zeros(1),
         step=np.zeros(1, dtype=np.int64),
         unconverged=np.zeros(1, dtype=np.int64),

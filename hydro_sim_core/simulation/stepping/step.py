@@ -88,19 +88,22 @@ def load_joints(model, state, drives, scratch, dt, return_speed):
 
 @kernel
 def _guess(model, state, drives, scratch, dt):
-    """Guess the last velocities or their extrapolation, whichever was closer in the last step.
+    """Guess the last velocities of a tree or their extrapolation, whichever was closer in its last step.
 
     Prescribed velocities are known.
 
-    Reads drives: v_target; state: dt_previous, extrapolate, v, v_previous; scratch.problem.islands: order.
+    Reads drives: v_target; state: dt_previous, extrapolate, v, v_previous; model.forest: first;
+    scratch.problem.islands: order, position.
     Writes scratch.solver: v.
     """
-    share = dt / state.dt_previous[0] if state.extrapolate[0] else 0.0
-    order, unknowns = scratch.problem.islands.order, model.forest.velocities.shape[0]
-    for k in range(unknowns):
-        i = order[k]
-        scratch.solver.v[k] = state.v[i] + share * (state.v[i] - state.v_previous[i])
-    for k in range(unknowns, state.v.shape[0]):
+    order, first = scratch.problem.islands.order, model.forest.first
+    for tree in range(state.extrapolate.shape[0]):
+        share = dt / state.dt_previous[0] if state.extrapolate[tree] else 0.0
+        begin = scratch.problem.islands.position[tree]
+        for k in range(begin, begin + first[tree + 1] - first[tree]):
+            i = order[k]
+            scratch.solver.v[k] = state.v[i] + share * (state.v[i] - state.v_previous[i])
+    for k in range(model.forest.velocities.shape[0], state.v.shape[0]):
         scratch.solver.v[k] = drives.v_target[order[k]]
 
 
@@ -124,21 +127,30 @@ def _take_solution(model, state, scratch, dt):
 
 @kernel
 def _judge_guesses(model, state, scratch, dt):
-    """Store which of the two guesses was closer to the solution, in the norm of A's diagonal.
+    """Store which of the two guesses was closer to the solution of each tree, in the norm of A.
 
-    Reads scratch: v_next; state: dt_previous, v, v_previous; scratch.problem: A; scratch.problem.islands: order.
+    Every tree has its own, so that no body's step depends on what moves elsewhere.
+
+    Reads scratch: v_next; state: dt_previous, v, v_previous; model.forest: first; scratch.problem: A;
+    scratch.problem.islands: order, position.
     Writes state: extrapolate.
     """
-    kept, extrapolated = 0.0, 0.0
+    order, first, A = scratch.problem.islands.order, model.forest.first, scratch.problem.A
     share = dt / state.dt_previous[0] if state.dt_previous[0] > 0.0 else 0.0
-    for k in range(model.forest.velocities.shape[0]):
-        i = scratch.problem.islands.order[k]
-        weight = scratch.problem.A[k, k]
-        step = scratch.v_next[i] - state.v[i]
-        turn = step - share * (state.v[i] - state.v_previous[i])
-        kept += weight * step * step
-        extrapolated += weight * turn * turn
-    state.extrapolate[0] = 1 if extrapolated < kept else 0
+    for tree in range(state.extrapolate.shape[0]):
+        begin = scratch.problem.islands.position[tree]
+        end = begin + first[tree + 1] - first[tree]
+        kept, extrapolated = 0.0, 0.0
+        for k in range(begin, end):
+            i = order[k]
+            step = scratch.v_next[i] - state.v[i]
+            turn = step - share * (state.v[i] - state.v_previous[i])
+            for m in range(begin, end):
+                j = order[m]
+                other = scratch.v_next[j] - state.v[j]
+                kept += A[k, m] * step * other
+                extrapolated += A[k, m] * turn * (other - share * (state.v[j] - state.v_previous[j]))
+        state.extrapolate[tree] = 1 if extrapolated < kept else 0
 
 
 @kernel

@@ -168,7 +168,7 @@ def _check(path: Path, state: State, machine: Machine) -> None:
     for name in ("step", "substep", "dt_previous"):
         if getattr(state, name)[0] < 0:
             raise InputError(path, f"state.{name}", "is negative", _MEND)
-    if state.extrapolate[0] not in (0, 1) or (state.extrapolate[0] == 1 and state.dt_previous[0] == 0.0):
+    if (state.extrapolate > (state.dt_previous > 0.0)).any() or (state.extrapolate < 0).any():
         raise InputError(path, "state.extrapolate", "does not fit state.dt_previous", _MEND)
     for first in machine.quaternion_starts:
         if abs(np.linalg.norm(state.q[first : first + 4]) - 1.0) > 1e-6:
