@@ -82,6 +82,30 @@ def body_velocities(tree: KinematicTree, own: list[AnyArray], v: AnyArray) -> li
     return V_WB
 
 
+def body_accelerations(
+    tree: KinematicTree, posed: Posture, V_WB: list[AnyArray], v: AnyArray, a: AnyArray
+) -> list[AnyArray]:
+    """Accelerations (..., 6) of all bodies about the world's origin, relative to free fall.
+
+    Args:
+        tree: The tree.
+        posed: Its posture, whose Jacobians are not needed.
+        V_WB: Twists of the bodies at the velocities.
+        v: (..., nv) velocities.
+        a: (..., nv) accelerations, rad/s^2 or m/s^2.
+    """
+    xp = array_api_compat.array_namespace(v)
+    fall = _constant(v, np.concatenate([np.zeros(3), -tree.gravity]))
+    A_WB: list[AnyArray] = []
+    for i, parent in enumerate(tree.parent.tolist()):
+        first, V = int(tree.v_index[i]), V_WB[i]
+        before = V_WB[parent] if parent >= 0 else xp.zeros_like(V)
+        A = A_WB[parent] if parent >= 0 else fall
+        A = A + (posed.own[i] @ a[..., first : first + posed.own[i].shape[-1], None])[..., 0]
+        A_WB.append(A + _joint_acceleration(tree, i, posed, V, before, v))
+    return A_WB
+
+
 def mass_matrix(tree: KinematicTree, posed: Posture, like: AnyArray) -> AnyArray:
     """(nv, nv) mass matrix with rotors; ``like`` is an array of the wanted library."""
     M = _constant(like, np.diag(tree.rotor_inertia))
@@ -94,14 +118,9 @@ def bias_forces(tree: KinematicTree, posed: Posture, v: AnyArray) -> AnyArray:
     """(nv,) Coriolis, centrifugal and gravity terms c of M a + c = tau."""
     xp = array_api_compat.array_namespace(v)
     total = xp.zeros_like(v)
-    fall = _constant(v, np.concatenate([np.zeros(3), -tree.gravity]))
-    accelerations: list[AnyArray] = []
-    for i, parent in enumerate(tree.parent.tolist()):
-        V = posed.jacobians[i] @ v
-        before = posed.jacobians[parent] @ v if parent >= 0 else xp.zeros_like(V)
-        A = accelerations[parent] if parent >= 0 else fall
-        A = A + _joint_acceleration(tree, i, posed, V, before, v)
-        accelerations.append(A)
+    V_WB = [J @ v for J in posed.jacobians]
+    A_WB = body_accelerations(tree, posed, V_WB, v, total)
+    for i, (V, A) in enumerate(zip(V_WB, A_WB, strict=True)):
         inertia = _spatial_inertia(tree, i, posed)
         F = inertia @ A + _cross_wrench(V, inertia @ V) + _weight_off(tree, i, posed)
         total = total + posed.jacobians[i].T @ F
@@ -306,18 +325,18 @@ def _weight_off(tree: KinematicTree, i: int, posed: Posture) -> AnyArray:
 def _joint_acceleration(
     tree: KinematicTree, i: int, posed: Posture, V: AnyArray, before: AnyArray, v: AnyArray
 ) -> AnyArray:
-    """Acceleration (6,) of body i beyond its parent's at constant joint velocities; as ``equations._accelerate``."""
+    """Acceleration (..., 6) of body i beyond its parent's at constant joint velocities; as the kernels have it."""
     xp = array_api_compat.array_namespace(V)
     p, joint = posed.p_WB[i], V - before
-    a, b = joint[:3], joint[3:]
+    w, a, b = before[..., :3], joint[..., :3], joint[..., 3:]
     # Axes pass through the body's origin and move with it.
-    u = before[3:] + b + cross(a, p)
-    result = xp.concat([cross(before[:3], a), cross(before[:3], b) + cross(u, a)])
+    u = before[..., 3:] + b + cross(a, p)
+    result = xp.concat([cross(w, a), cross(w, b) + cross(u, a)], axis=-1)
     if int(tree.joint_type[i]) == joint_number("universal"):
-        first, second = posed.own[i][:3, 0], posed.own[i][:3, 1]
+        first, second = posed.own[i][..., :3, 0], posed.own[i][..., :3, 1]
         k = int(tree.v_index[i])
-        w = v[k] * v[k + 1] * cross(first, second)
-        result = result + xp.concat([w, cross(p, w)])
+        turn = (v[..., k] * v[..., k + 1])[..., None] * cross(first, second)
+        result = result + xp.concat([turn, cross(p, turn)], axis=-1)
     return result
 
 

@@ -7,9 +7,17 @@ stored as ten numbers: mass, first moment (3), inertia about the origin (xx, yy,
 
 from __future__ import annotations
 
-from hydro_sim_core.compilation import ConstFloat1D, Float1D, Float2D, Float3D, entry, kernel
+from hydro_sim_core.compilation import (
+    ConstFloat1D,
+    ConstFloat2D,
+    Float1D,
+    Float2D,
+    Float3D,
+    entry,
+    kernel,
+)
 from hydro_sim_core.dynamics.joint_dispatch import accelerate_joint
-from hydro_sim_core.dynamics.kinematics import body_velocities
+from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
 from hydro_sim_core.dynamics.tree import KinematicTree, TreeScratch
 
 
@@ -114,6 +122,41 @@ def inverse_dynamics(
         if parent >= 0:
             for r in range(6):
                 F_WB[parent, r] += F_WB[i, r]
+
+
+@entry
+def body_accelerations_of_all(
+    tree: KinematicTree,
+    q: ConstFloat2D,
+    v: ConstFloat2D,
+    a: ConstFloat2D,
+    R_WB: Float3D,
+    p_WB: Float2D,
+    V_WB: Float2D,
+    A_WB: Float2D,
+    S: Float3D,
+) -> None:
+    """Compute poses, spatial velocities and accelerations of all bodies at many postures.
+
+    Args:
+        tree: The ``KinematicTree``.
+        q: (n, nq) coordinates of each posture. Quaternions need not be normalised.
+        v: (n, nv) velocities.
+        a: (n, nv) accelerations, rad/s^2 or m/s^2.
+        R_WB: (n * nb, 3, 3) out, orientations, one posture after another.
+        p_WB: (n * nb, 3) out, origins, m.
+        V_WB: (n * nb, 6) out, as for ``body_velocities``.
+        A_WB: (n * nb, 6) out, accelerations about the world's origin, relative to free fall.
+        S: (nb, 6, 6) scratch memory.
+    """
+    nb = tree.parent.shape[0]
+    for n in range(q.shape[0]):
+        first, end = n * nb, (n + 1) * nb
+        p, V, A = p_WB[first:end], V_WB[first:end], A_WB[first:end]
+        forward_kinematics(tree, q[n], R_WB[first:end], p, S)
+        body_velocities(tree, v[n], S, V)
+        for i in range(nb):
+            _accelerate(tree, i, p[i], S, v[n], a[n], V, A)
 
 
 @entry

@@ -8,6 +8,7 @@ from hydro_sim_core import InputError, load_urdf
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics import array_form as form
+from hydro_sim_core.dynamics.equations import body_accelerations_of_all
 from hydro_sim_core.dynamics.kinematics import coordinate_rates, integrate_positions
 
 URDF = """<robot name="all"><link name="base"/>
@@ -55,6 +56,20 @@ def test_mass_matrix_and_bias_forces(tree, states):
             np.testing.assert_allclose(
                 posed.jacobians[body] @ v, kernels.body_velocities(v)[body], atol=1e-13
             )
+
+
+def test_body_accelerations_of_many_postures(tree, states):
+    """By arrays and by the kernel for many, those of one posture after another."""
+    q, v = (np.array(rows) for rows in zip(*states, strict=True))
+    a, nb = np.random.default_rng(8).standard_normal(v.shape), len(tree.parent)
+    evaluators = [TreeEvaluator(tree).update(one) for one in q]
+    expected = np.array([one.body_accelerations(*rows) for one, *rows in zip(evaluators, v, a, strict=True)])
+    posed = form.Posture(*form.body_poses(tree, q), [])
+    by_arrays = form.body_accelerations(tree, posed, form.body_velocities(tree, posed.own, v), v, a)
+    np.testing.assert_allclose(np.stack(by_arrays, axis=1), expected, atol=1e-12)
+    R, p, V, A, S = (np.empty((len(q) * nb, *shape)) for shape in ((3, 3), (3,), (6,), (6,), (6, 6)))
+    body_accelerations_of_all(Handle(tree), q, v, a, R, p, V, A, S[:nb])
+    np.testing.assert_allclose(A.reshape(expected.shape), expected, atol=1e-13)
 
 
 def test_rates_and_integration(tree, states):

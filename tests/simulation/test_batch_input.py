@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import threading
 from typing import Any
 
@@ -117,3 +118,25 @@ def test_columns_of_q_have_names():
     np.testing.assert_allclose(world.q[place], world.frame_pose("cylinder")[:3, 3], atol=1e-15)
     turn = [world.coordinate_names.index(f"cylinder_base/q{part}") for part in "wxyz"]
     assert np.linalg.norm(world.q[turn]) == pytest.approx(1.0)
+
+
+def test_a_pickled_batch_goes_on_to_the_last_bit():
+    """With its commands, wrenches and parameters; a world that cannot go on stays so."""
+    batch = hs.BatchWorld([scene(), scene()], 4, "cpu")
+    batch.parameters["friction"][...] *= np.linspace(0.5, 1.5, 4)[:, None]
+    batch.drives.effort[...] = 2.0
+    batch.apply_wrench("cart", np.outer(np.arange(4.0), np.ones(6)))
+    batch.drives.effort[3] = np.nan
+    batch.step(20)
+    other = pickle.loads(pickle.dumps(batch))
+    assert other.failures == batch.failures
+    assert list(other.failures) == [3]
+    for one in (batch, other):
+        one.step(20)
+    for name in ("q", "v", "step_counts", "scene_of"):
+        assert np.array_equal(getattr(batch, name), getattr(other, name)), name
+
+
+def test_worlds_on_a_gpu_are_not_pickled():
+    with pytest.raises(InputError, match="has its worlds on a GPU; pickle the states that save gives"):
+        pickle.dumps(made_side_by_side(scene(), 2))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.simulation.batches.cpu import CpuWorlds
+from hydro_sim_core.simulation.batches.links import Links
 from hydro_sim_core.simulation.batches.programs import present_cupy
 from hydro_sim_core.simulation.batches.side_by_side import (
     SideBySideWorlds,
@@ -192,31 +193,17 @@ class BatchWorld(FixedAttributes):
         rows["machine.loads.wrench"][chosen, row] = given
         rows["machine.loads.num"][:, 0] = (rows["machine.loads.wrench"] != 0.0).any(axis=2).sum(axis=1)
 
+    @property
+    def _links(self) -> Links:
+        return Links(self._worlds, self._scenes, self.scene_of)
+
     def frame_poses(self) -> Any:
         """Poses (n, links, 4, 4) of all links in their world, in the order of ``world.frame_names``."""
-        return self._frame_motions(self.q, self.v)[0]
+        return self._links.motions(self.q, self.v)[0]
 
     def frame_twists(self) -> Any:
         """Twists (n, links, 6) of all links about the origin of their world, as ``World.frame_twists``."""
-        return self._frame_motions(self.q, self.v)[1]
-
-    def _frame_motions(self, q: Any, v: Any) -> tuple[Any, Any]:
-        """Poses and twists of all links at coordinates (n, nq) and velocities (n, nv)."""
-        numpy, links = self._worlds.numpy, len(self.world.frame_names)
-        X_WL, V_WL = numpy.empty((self.n, links, 4, 4)), numpy.empty((self.n, links, 6))
-        for k, scene in enumerate(self._scenes):
-            worlds = numpy.asarray(np.flatnonzero(self.scene_of == k))
-            R_WB, p_WB, V_WB = self._worlds.body_motions(k, q[worlds], v[worlds])
-            m, nb = len(worlds), p_WB.shape[1]
-            X_WB = numpy.zeros((m, nb + 1, 4, 4))
-            X_WB[:, :nb, :3, :3], X_WB[:, :nb, :3, 3] = R_WB, p_WB
-            X_WB[:, nb, :3, :3] = numpy.eye(3)  # index -1: the world
-            X_WB[:, :, 3, 3] = 1.0
-            assembly = scene.built.assembly
-            body = numpy.asarray(assembly.link_body)
-            X_WL[worlds] = X_WB[:, body] @ numpy.asarray(assembly.X_BL)
-            V_WL[worlds] = numpy.concatenate((V_WB, numpy.zeros((m, 1, 6))), axis=1)[:, body]
-        return X_WL, V_WL
+        return self._links.motions(self.q, self.v)[1]
 
     def frame_pose(self, name: str) -> Any:
         """Poses (n, 4, 4) of a link in every world.
@@ -233,7 +220,7 @@ class BatchWorld(FixedAttributes):
             InputError: There is no such link.
         """
         row = self.world.row_of_frame("frame_twist", name)
-        X_WL, V_WL = self._frame_motions(self.q, self.v)
+        X_WL, V_WL = self._links.motions(self.q, self.v)
         twist = V_WL[:, row]
         twist[:, 3:] += self._worlds.numpy.cross(twist[:, :3], X_WL[:, row, :3, 3])
         return twist
@@ -254,9 +241,28 @@ class BatchWorld(FixedAttributes):
         """
         row = self.world.row_of_frame("contact_wrench", link)
         signs = signs_of_pairs(self.world.built, link, other)
-        origins = self._frame_motions(self._worlds.begins(), self.v)[0][:, row, :3, 3]
-        numpy = self._worlds.numpy
+        begins, numpy = self._worlds.begins(), self._worlds.numpy
+        origins = self._links.motions(begins.q, begins.v)[0][:, row, :3, 3]
         return wrench_about(numpy, self._worlds.patches(), numpy.asarray(signs), origins)
+
+    def joint_wrench(self, joint: str) -> Any:
+        """Wrenches that a joint transmits in every world, as ``World.joint_wrench`` and a force-torque sensor in it.
+
+        Args:
+            joint: Any joint, fixed ones included; ``MODEL_base`` is that between a model's root and the world.
+
+        Returns:
+            Torque about the origin of the child link's frame, N m, then force, N, that the child applies to its parent,
+            along the axes of this frame at the begin of the step: (n, 6).
+
+        Raises:
+            InputError: There is no such joint.
+        """
+        pushes = self._worlds.pushes()
+        wrenches = self._links.joint_wrenches(joint, self.v, pushes.wrench)
+        for i in pushes.pulled:
+            wrenches[i] = self.numpy.asarray(self.copy_of(i).joint_wrench(joint))
+        return wrenches
 
     def reset(self, worlds: Any = None) -> None:
         """Go back to the start of the scene, with its commands: all worlds, or those given.
@@ -300,6 +306,19 @@ class BatchWorld(FixedAttributes):
         """
         return self._worlds.copy_of(self._one(world))
 
+    def __reduce__(self) -> Any:
+        """Pickle the states and parameters of all worlds; contacts of their last steps stay behind.
+
+        Raises:
+            InputError: They are on a GPU.
+        """
+        if not isinstance(self._worlds, CpuWorlds):
+            mend = "pickle the states that save gives, or a batch with backend='cpu'"
+            raise InputError(_SOURCE, "pickle", "has its worlds on a GPU", mend)
+        parameters = {name: self._worlds.parameter(name) for name in VARIED}
+        states = [self.save(i) for i in range(self.n)]
+        return _unpickled, (self._scenes, self.scene_of, parameters, states, self.failures)
+
     def _chosen(self, worlds: Any) -> list[int]:
         """Numbers of the worlds that are chosen by numbers or by a mask; None are all."""
         if worlds is None:
@@ -337,6 +356,23 @@ class BatchWorld(FixedAttributes):
     def _none_of_these(self, worlds: Any) -> InputError:
         mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
         return InputError(_SOURCE, f"worlds {excerpt(worlds)}", "are none of these", mend)
+
+
+def _unpickled(
+    scenes: Sequence[World],
+    scene_of: NDArray[np.int64],
+    parameters: dict[str, Any],
+    states: Sequence[SavedState],
+    failures: dict[int, str],
+) -> BatchWorld:
+    """The batch of a pickle."""
+    batch = BatchWorld(scenes, len(states), "cpu", scene_of)
+    for name, values in parameters.items():
+        batch.parameters[name] = values
+    for i, state in enumerate(states):
+        batch.load(i, state)
+    batch._worlds.failures.update(failures)
+    return batch
 
 
 def _numbers(numpy: Any, asker: str, name: str, values: Any, shape: tuple[int, int]) -> Any:

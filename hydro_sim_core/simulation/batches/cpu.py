@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Handle
+from hydro_sim_core.dynamics.equations import body_accelerations_of_all
 from hydro_sim_core.dynamics.kinematics import body_motions_of_all
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
+from hydro_sim_core.simulation.batches.links import Begins, Pushes
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.written import unusable, written_rows
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -148,22 +150,38 @@ class CpuWorlds:
                 row[i, : table.num] = array
         return PatchRows(num, *rows)
 
-    def begins(self) -> Rows:
-        """(n, nq) coordinates at which the last steps began; present ones where none led to the state."""
-        begins = [world.before_last_step for world in self._worlds]
-        now = self.rows["machine.state.q"]
-        return np.array([q if begin is None else begin[0] for q, begin in zip(now, begins, strict=True)])
+    def begins(self) -> Begins:
+        """Where these steps began; see ``links.Worlds``, as for all of these."""
+        begins = [world.before_last_step or (world.q, world.v) for world in self._worlds]
+        return Begins(*(np.array(rows) for rows in zip(*begins, strict=True)))
+
+    def pushes(self) -> Pushes:
+        """What pushed in them, beside contact."""
+        wrench, pulled = np.zeros_like(self.rows["machine.loads.wrench"]), []
+        for i, world in enumerate(self._worlds):
+            if world.before_last_step is None:
+                continue
+            for link, pushed in world.loads_of_last_step.wrenches.items():
+                wrench[i, world.row_of_frame("joint_wrench", link)] = pushed
+            if world.loads_of_last_step.pulls:
+                pulled.append(i)
+        return Pushes(wrench, pulled)
 
     def body_motions(self, scene: int, q: Rows, v: Rows) -> tuple[Rows, Rows, Rows]:
-        """How the bodies of a scene lie and move in m worlds at coordinates (m, nq) and velocities (m, nv).
-
-        Returns:
-            Orientations (m, nb, 3, 3), origins (m, nb, 3), m, and twists (m, nb, 6) about the origin of the world.
-        """
+        """How the bodies of a scene lie and move in some worlds."""
         m, nb = len(q), len(self._subspaces)
         R_WB, p_WB, V_WB = np.empty((m * nb, 3, 3)), np.empty((m * nb, 3)), np.empty((m * nb, 6))
         body_motions_of_all(self._trees[scene], q, v, R_WB, p_WB, V_WB, self._subspaces)
         return R_WB.reshape(m, nb, 3, 3), p_WB.reshape(m, nb, 3), V_WB.reshape(m, nb, 6)
+
+    def body_accelerations(self, scene: int, q: Rows, v: Rows, a: Rows) -> tuple[Rows, Rows, Rows, Rows]:
+        """The same with their accelerations."""
+        m, nb = len(q), len(self._subspaces)
+        R_WB, p_WB, V_WB = np.empty((m * nb, 3, 3)), np.empty((m * nb, 3)), np.empty((m * nb, 6))
+        A_WB = np.empty_like(V_WB)
+        body_accelerations_of_all(self._trees[scene], q, v, a, R_WB, p_WB, V_WB, A_WB, self._subspaces)
+        rows = R_WB.reshape(m, nb, 3, 3), p_WB.reshape(m, nb, 3)
+        return *rows, V_WB.reshape(m, nb, 6), A_WB.reshape(m, nb, 6)
 
     def copy_of(self, i: int) -> World:
         """A copy of a world, with parameters of its own."""

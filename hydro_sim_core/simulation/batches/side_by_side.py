@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.compilation.gpu_programs import processor_of
 from hydro_sim_core.compilation.side_by_side import SideBySide
-from hydro_sim_core.dynamics.array_form import body_poses, body_velocities
+from hydro_sim_core.dynamics.array_form import Posture, body_accelerations, body_poses, body_velocities
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.last_step import LastSteps, copy_in, copy_out
+from hydro_sim_core.simulation.batches.links import Begins, Pushes
 from hydro_sim_core.simulation.batches.memory import Placed, Plan, on_host
 from hydro_sim_core.simulation.batches.programs import (
     CudaProgram,
@@ -356,19 +357,42 @@ class SideBySideWorlds:
         """Patches of the steps that led to the states of the worlds."""
         return self._last.patches(self._memory)
 
-    def begins(self) -> Any:
-        """(n, nq) coordinates at which the last steps began; present ones where none led to the state."""
-        led_here = self.numpy.asarray(self._last.led_here)[:, None]
-        return self.numpy.where(led_here, self.rows["begin.q"], self.rows["machine.state.q"])
+    def begins(self) -> Begins:
+        """Where these steps began; see ``links.Worlds``, as for all of these."""
+        rows, led_here = self.rows, self.numpy.asarray(self._last.led_here)[:, None]
+
+        def begin(name: str) -> Any:
+            return self.numpy.where(led_here, rows[f"begin.{name}"], rows[f"machine.state.{name}"])
+
+        return Begins(begin("q"), begin("v"))
+
+    def pushes(self) -> Pushes:
+        """What pushed in them, beside contact."""
+        led_here, num_pulls = self._last.led_here, on_host(self._pushed.num_pulls)[:, 0]
+        of_links = self.numpy.asarray(led_here)[:, None, None]
+        wrench = self.numpy.where(of_links, self._pushed.wrench, 0.0)
+        return Pushes(wrench, np.flatnonzero(led_here & (num_pulls > 0)).tolist())
 
     def body_motions(self, scene: int, q: Any, v: Any) -> tuple[Any, Any, Any]:
-        """How the bodies of a scene lie and move in some worlds, as ``CpuWorlds.body_motions`` tells."""
-        tree, numpy = self._scenes[scene].machine.model.tree, self.numpy
+        """How the bodies of a scene lie and move in some worlds."""
+        tree = self._scenes[scene].machine.model.tree
         R_WB, p_WB, own = body_poses(tree, q)
-        if not p_WB:
-            return tuple(numpy.zeros((len(q), 0, *shape)) for shape in ((3, 3), (3,), (6,)))
         V_WB = body_velocities(tree, own, v)
-        return tuple(numpy.stack(values, axis=1) for values in (R_WB, p_WB, V_WB))
+        return self._stacked(q, R_WB, 3, 3), self._stacked(q, p_WB, 3), self._stacked(q, V_WB, 6)
+
+    def body_accelerations(self, scene: int, q: Any, v: Any, a: Any) -> tuple[Any, Any, Any, Any]:
+        """The same with their accelerations."""
+        tree = self._scenes[scene].machine.model.tree
+        R_WB, p_WB, own = body_poses(tree, q)
+        V_WB = body_velocities(tree, own, v)
+        A_WB = body_accelerations(tree, Posture(R_WB, p_WB, own, []), V_WB, v, a)
+        poses = self._stacked(q, R_WB, 3, 3), self._stacked(q, p_WB, 3)
+        return *poses, self._stacked(q, V_WB, 6), self._stacked(q, A_WB, 6)
+
+    def _stacked(self, q: Any, of_bodies: list[Any], *shape: int) -> Any:
+        """(m, nb, ...) what each body has (m, ...); there may be none."""
+        numpy = self.numpy
+        return numpy.stack(of_bodies, axis=1) if of_bodies else numpy.zeros((len(q), 0, *shape))
 
 
 def _refuse_scripts(scenes: Sequence[World]) -> None:

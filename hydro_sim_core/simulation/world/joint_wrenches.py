@@ -16,11 +16,16 @@ from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.simulation.stepping.model import Loads, copied, overwrite
 from hydro_sim_core.simulation.world.contacts import WorldContacts
-from hydro_sim_core.simulation.world.link_masses import LinkMasses, masses_of, with_other_bodies
+from hydro_sim_core.simulation.world.link_masses import (
+    LinkMasses,
+    masses_of,
+    momentum_rates,
+    with_other_bodies,
+)
+from hydro_sim_core.simulation.world.link_wrenches import cross
 from hydro_sim_core.simulation.world.pulls import Pull, WorldPulls
 
 Array = NDArray[np.float64]
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 class StepLoads(NamedTuple):
@@ -87,12 +92,24 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
             raise InputError("joint_wrench", f"joint '{shortened(str(joint))}'", "is not in the scene", mend)
         return link
 
+    def rows_carried_by(self, joint: str) -> list[int]:
+        """Rows in ``frame_names`` of all links that a joint carries, its child first.
+
+        Raises:
+            InputError: There is no such joint.
+        """
+        rows = [self.row_of_frame("joint_wrench", self.carried_by(joint))]
+        for parent, row in self._rows_of_tree:
+            if parent in rows:
+                rows.append(row)
+        return rows
+
     def through(self, link: str, X_LF: Array, transmitted: Transmitted) -> Array:
         """Torque and force (6,) that a link applies to its parent, about and along the frame ``X_LF`` (4, 4) in it."""
         row = self.row_of_frame("joint_wrench", link)
         X_WF = transmitted.X_WL[row] @ X_LF
         R_FW, moment, force = X_WF[:3, :3].T, transmitted.wrench[row, :3], transmitted.wrench[row, 3:]
-        return -np.concatenate([R_FW @ (moment - _cross(X_WF[:3, 3], force)), R_FW @ force])
+        return -np.concatenate([R_FW @ (moment - cross(X_WF[:3, 3], force)), R_FW @ force])
 
     def transmitted(
         self,
@@ -159,22 +176,13 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
 
     def _momentum_rates(self, q: Array, v: Array, a: Array, X_WL: Array) -> Array:
         """Rates of the links' momenta (links, 6) relative to free fall, moments about the world's origin."""
-        body, masses = self._built.assembly.link_body, self.link_masses
+        body, gravity = self._built.assembly.link_body, self._built.model.tree.gravity
         posture = self._evaluator.update(q)
         # Index -1: what stands in the world falls upwards, seen from what falls freely.
-        still = np.concatenate([np.zeros(3), -self._built.model.tree.gravity])
-        A = np.vstack([posture.body_accelerations(v, a), still])[body]
-        # What gravity does not pull does not fall, so that only its acceleration in the world takes a force.
-        A[masses.is_weightless, 3:] -= still[3:]
+        A = np.vstack([posture.body_accelerations(v, a), np.append(np.zeros(3), -gravity)])[body]
         V = np.vstack([posture.body_velocities(v), np.zeros(6)])[body]
-        R_WL, w, turn = X_WL[:, :3, :3], V[:, :3], A[:, :3]
-        p_WCo = X_WL[:, :3, 3] + np.einsum("lij,lj->li", R_WL, masses.p_LCo)
-        velocity = V[:, 3:] + _cross(w, p_WCo)
-        force = masses.mass[:, None] * (A[:, 3:] + _cross(turn, p_WCo) + _cross(w, velocity))
-        inertia = R_WL @ masses.I_LCo @ R_WL.transpose(0, 2, 1)
-        spin = np.einsum("lij,lj->li", inertia, w)
-        moment = np.einsum("lij,lj->li", inertia, turn) + _cross(w, spin) + _cross(p_WCo, force)
-        return np.concatenate([moment, force], axis=1)
+        rates: Array = momentum_rates(np, self.link_masses, gravity, X_WL, V, A)
+        return rates
 
     def _pushes(
         self, X_WL: Array, twists: Array, patches: Sequence[ContactPatch], loads: StepLoads
@@ -185,7 +193,7 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
 
         def add(link: str, force: Array, moment: Array, point: Array) -> None:
             if link in rows:
-                found.append((rows[link], np.concatenate([moment + _cross(point, force), force])))
+                found.append((rows[link], np.concatenate([moment + cross(point, force), force])))
 
         for patch in patches:
             add(patch.name_b, patch.force_on_b, patch.moment_on_b_at_reference, patch.p_WR)
@@ -223,10 +231,6 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         masses = masses_of([given[name] for name in self.frame_names])
         if self._described_tree is None:
             return masses
-        return with_other_bodies(masses, self._built.assembly, self._described_tree, self._built.model.tree)
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Cross products (..., 3); NumPy's takes several times as long for so few rows."""
-    product: Array = a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
-    return product
+        tree = self._built.model.tree
+        now = tree.mass, tree.p_BCo, tree.I_BCo
+        return with_other_bodies(np, masses, self._built.assembly, self._described_tree, now)

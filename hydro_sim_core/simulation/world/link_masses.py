@@ -1,25 +1,33 @@
-"""Masses of links, of which several may make up one body."""
+"""Masses of links, of which several may make up one body, and what changes their momenta."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.spec import LinkSpec
 from hydro_sim_core.dynamics import Assembly, KinematicTree
+from hydro_sim_core.simulation.world.link_wrenches import cross
 
 Array = NDArray[np.float64]
 
 
 class LinkMasses(NamedTuple):
-    """Mass (kg), centre (m) and inertia about it (kg m^2) of every link, in its frame; which gravity does not pull."""
+    """Masses of all links, each in its frame, with the worlds along the leading axes, if there are several.
 
-    mass: Array
-    p_LCo: Array
-    I_LCo: Array
+    Attributes:
+        mass: (..., links) kg.
+        p_LCo: (..., links, 3) centre of mass, m.
+        I_LCo: (..., links, 3, 3) inertia about it, kg m^2.
+        is_weightless: (links,) which of them gravity does not pull.
+    """
+
+    mass: Any
+    p_LCo: Any
+    I_LCo: Any
     is_weightless: NDArray[np.bool_]
 
 
@@ -37,7 +45,11 @@ def masses_of(links: Sequence[LinkSpec]) -> LinkMasses:
 
 
 def with_other_bodies(
-    masses: LinkMasses, assembly: Assembly, described: KinematicTree, now: KinematicTree
+    numpy: Any,
+    masses: LinkMasses,
+    assembly: Assembly,
+    described: KinematicTree,
+    now: tuple[Any, Any, Any],
 ) -> LinkMasses:
     """Masses of links whose bodies have other ones than described.
 
@@ -45,23 +57,56 @@ def with_other_bodies(
     inertia then lacks is the first link's.
 
     Args:
-        masses: As described.
+        numpy: What made the arrays of the masses now: NumPy, or CuPy.
+        masses: As described, of one world.
         assembly: Which links make up each body, and how they stand in it.
         described: Masses of the bodies as described.
-        now: As they are.
+        now: Masses (..., nb), centres (..., nb, 3) and inertias (..., nb, 3, 3) of the bodies as they are.
     """
-    mass, p_LCo, I_LCo = masses.mass.copy(), masses.p_LCo.copy(), masses.I_LCo.copy()
-    for body in range(len(now.mass)):
+    mass_now, p_BCo, I_BCo = now
+    worlds = mass_now.shape[:-1]
+
+    def of_all(values: Array) -> Any:
+        return numpy.broadcast_to(numpy.asarray(values), (*worlds, *values.shape)).copy()
+
+    mass, p_LCo, I_LCo = of_all(masses.mass), of_all(masses.p_LCo), of_all(masses.I_LCo)
+    for body, before in enumerate(described.mass.tolist()):
         links = np.flatnonzero(assembly.link_body == body)
-        before, after = float(described.mass[body]), float(now.mass[body])
-        share = after / before if before > 0.0 else 1.0
-        shift = now.p_BCo[body] - described.p_BCo[body]
-        mass[links] *= share
-        I_LCo[links] *= share
-        R_BL = assembly.X_BL[links, :3, :3]
-        p_LCo[links] += np.einsum("lji,j->li", R_BL, shift)
-        first = links[0]
+        first, R_BL = links[0], numpy.asarray(assembly.X_BL[links, :3, :3])
+        share = mass_now[..., body] / before if before > 0.0 else numpy.ones(worlds)
+        shift = p_BCo[..., body, :] - numpy.asarray(described.p_BCo[body])
+        mass[..., links] *= share[..., None]
+        I_LCo[..., links, :, :] *= share[..., None, None, None]
+        p_LCo[..., links, :] += (shift[..., None, None, :] @ R_BL)[..., 0, :]
         if before == 0.0:
-            mass[first] = after
-        I_LCo[first] += R_BL[0].T @ (now.I_BCo[body] - share * described.I_BCo[body]) @ R_BL[0]
+            mass[..., first] = mass_now[..., body]
+        lacks = I_BCo[..., body, :, :] - share[..., None, None] * numpy.asarray(described.I_BCo[body])
+        I_LCo[..., first, :, :] += R_BL[0].T @ lacks @ R_BL[0]
     return LinkMasses(mass, p_LCo, I_LCo, masses.is_weightless)
+
+
+def momentum_rates(numpy: Any, masses: LinkMasses, gravity: Array, X_WL: Any, V_WL: Any, A_WL: Any) -> Any:
+    """Rates of change (..., links, 6) of links' momenta relative to free fall, moments about the world's origin.
+
+    Args:
+        numpy: What made the arrays: NumPy, or CuPy.
+        masses: Of the links.
+        gravity: (3,) m/s^2.
+        X_WL: (..., links, 4, 4) poses.
+        V_WL: (..., links, 6) twists about the world's origin.
+        A_WL: (..., links, 6) accelerations about it, relative to free fall.
+    """
+    # What gravity does not pull does not fall, so that only its acceleration in the world takes a force.
+    falls = numpy.asarray(masses.is_weightless[:, None] * gravity)
+    R_WL, w, turn, moves = X_WL[..., :3, :3], V_WL[..., :3], A_WL[..., :3], A_WL[..., 3:] + falls
+    p_WCo = X_WL[..., :3, 3] + _turned(R_WL, masses.p_LCo)
+    velocity = V_WL[..., 3:] + cross(w, p_WCo)
+    force = masses.mass[..., None] * (moves + cross(turn, p_WCo) + cross(w, velocity))
+    inertia = R_WL @ masses.I_LCo @ R_WL.swapaxes(-1, -2)
+    moment = _turned(inertia, turn) + cross(w, _turned(inertia, w)) + cross(p_WCo, force)
+    return numpy.concatenate([moment, force], axis=-1)
+
+
+def _turned(R: Any, p: Any) -> Any:
+    """Products (..., 3) of matrices and vectors."""
+    return (R @ p[..., None])[..., 0]

@@ -1,0 +1,157 @@
+"""What joints transmit in the worlds of a batch is what each world tells of them, whoever took the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.description.model_builder import ModelBuilder
+from hydro_sim_core.errors import InputError
+from support.simulation.made_scenes import GROUND, G, Robot, add_solid, box, fixed, free, make_scene
+from support.simulation.side_by_side import has_gpu, host, made_side_by_side
+
+N = 4
+Maker = Callable[[Any, int], hs.BatchWorld]
+MAKERS: dict[str, Maker] = {
+    "cpu": lambda of, n: hs.BatchWorld(of, n, "cpu"),
+    "side by side": made_side_by_side,
+}
+if has_gpu():
+    MAKERS["cuda"] = lambda of, n: hs.BatchWorld(of, n, "cuda")
+
+#: Masses of a hand and of the tool on it, kg.
+HAND, TOOL = 0.8, 0.3
+JOINTS = ("arm_0_base", "turn", "slide", "flange", "swing", "brick_1_base")
+
+
+def describe_arm(model: ModelBuilder) -> None:
+    """An arm that turns and slides, of whose hand hangs a pendulum, and to whose hand a tool is fixed."""
+    inertia = (0.002, 0.003, 0.004)
+    for name, mass in (("stand", 2.0), ("lower", 1.0), ("hand", HAND), ("bob", 0.2)):
+        model.add_link(name, mass, center_of_mass=(0.02, 0.01, -0.03), inertia=inertia)
+    add_solid(model, "tool", "sphere", TOOL, radius=0.03)
+    ends = {"lower": -2.0, "upper": 2.0}
+    model.add_joint(
+        "turn", "revolute", "stand", "lower", xyz=(0, 0, 0.3), rpy=(0.1, 0, 0), axis=(0, 1, 0), **ends
+    )
+    model.add_joint(
+        "slide", "prismatic", "lower", "hand", xyz=(0.2, 0, 0), rpy=(0, 0.2, 0.1), axis=(0.6, 0, 0.8), **ends
+    )
+    model.add_joint("flange", "fixed", "hand", "tool", xyz=(0.05, 0.02, -0.1), rpy=(0.4, 0.1, 0))
+    model.add_joint(
+        "swing", "revolute", "hand", "bob", xyz=(0, 0.1, 0), rpy=(0, 0, 0.3), axis=(1, 0, 0), **ends
+    )
+
+
+def scene(x: float = 0.0, **more: Any) -> Any:
+    """The arm above the ground, which its tool hits after a while, and a brick beside it."""
+    return make_scene(
+        fixed(Robot("arm", describe_arm), xyz=(x, 0.0, -0.1), rpy=(0.0, 0.1 * x, x), **more),
+        free(box("brick", (0.1, 0.08, 0.06), 0.5), xyz=(1.0, 0.0, 0.0299)),
+        environment=[GROUND],
+        solver={"integrator": "fixed"},
+    )
+
+
+@pytest.fixture(params=MAKERS)
+def maker(request: pytest.FixtureRequest) -> Maker:
+    return MAKERS[request.param]
+
+
+def moving(batch: hs.BatchWorld) -> hs.BatchWorld:
+    """Worlds that move differently, in which something pushes, with masses of their own."""
+    rng = np.random.default_rng(3)
+    v = host(batch.v)
+    batch.set_state(host(batch.q), v + rng.normal(size=v.shape))
+    for link in ("hand", "brick"):
+        batch.apply_wrench(link, rng.normal(size=(N, 6)))
+    for name in ("mass", "inertia"):
+        rows = batch.parameters[name]
+        share = batch.numpy.asarray(np.linspace(0.8, 1.3, N))
+        rows[...] = rows * share.reshape(N, *(1 for _ in rows.shape[1:]))
+    batch.parameters["centre_of_mass"][...] += 0.002
+    return batch
+
+
+def assert_as_alone(batch: hs.BatchWorld) -> None:
+    for joint in JOINTS:
+        told = host(batch.joint_wrench(joint))
+        alone = np.array([batch.copy_of(i).joint_wrench(joint) for i in range(N)])
+        np.testing.assert_allclose(told, alone, rtol=1e-12, atol=1e-12 * np.abs(alone).max(), err_msg=joint)
+
+
+def test_each_world_tells_the_same(maker):
+    """Of every joint, fixed ones and bases too, in free motion and in contact."""
+    batch = moving(maker(scene(), N))
+    touched = False
+    for steps in (1, 30, 100):
+        batch.step(steps)
+        assert_as_alone(batch)
+        touched = touched or bool(np.abs(host(batch.contact_wrench("tool"))).max() > 1.0)
+    assert touched
+    assert not batch.failures
+
+
+def test_each_world_of_several_scenes_tells_the_same(maker):
+    batch = moving(maker([scene(), scene(0.3)], N))
+    batch.step(20)
+    assert_as_alone(batch)
+
+
+def test_where_no_step_led_to_the_state_nothing_touches_or_pushes(maker):
+    batch = moving(maker(scene(), N))
+    assert_as_alone(batch)
+    batch.step(60)
+    batch.reset([1])
+    batch.set_state(host(batch.q)[2:3], host(batch.v)[2:3], [2])
+    assert_as_alone(batch)
+
+
+def test_springs_that_pull_count(maker):
+    """They come with states that were saved in a world."""
+    batch = moving(maker(scene(), N))
+    world = batch.copy_of(1)
+    world.pull("hand", [0.0, 0.0, 0.0], [0.3, 0.2, 0.5], stiffness=100.0)
+    batch.load(1, world.save_state())
+    batch.step(10)
+    assert_as_alone(batch)
+    world.step(10)
+    np.testing.assert_allclose(host(batch.joint_wrench("turn"))[1], world.joint_wrench("turn"), rtol=1e-9)
+
+
+def test_a_flange_reads_the_weight_of_its_tool(maker):
+    """At rest: downwards in the tool's axes, in whose origin its mass is."""
+    batch = maker(scene(), N)
+    batch.parameters["joint_friction"][...] = 1e3  # nothing moves
+    batch.set_state(host(batch.q), 0.0 * host(batch.v))
+    batch.step(5)
+    R_WL = host(batch.frame_pose("tool"))[:, :3, :3]
+    weight = R_WL.transpose(0, 2, 1) @ [0.0, 0.0, -TOOL * G]
+    wrench = host(batch.joint_wrench("flange"))
+    np.testing.assert_allclose(wrench[:, 3:], weight, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(wrench[:, :3], 0.0, atol=1e-9)
+
+
+def test_a_carried_arm_on_the_processor():
+    """A base that moves as it is told carries the arm."""
+    batch = hs.BatchWorld(
+        make_scene(fixed(Robot("arm", describe_arm), base="kinematic", xyz=(0, 0, 1.0))), N, "cpu"
+    )
+    batch.drives.v_after[:, :6] = np.linspace(0.0, 1.0, 6 * N).reshape(N, 6)
+    batch.step(10)
+    for joint in ("turn", "slide", "flange", "arm_0_base"):
+        alone = np.array([batch.copy_of(i).joint_wrench(joint) for i in range(N)])
+        np.testing.assert_allclose(batch.joint_wrench(joint), alone, rtol=1e-12, atol=1e-11)
+    assert np.abs(np.diff(batch.joint_wrench("turn"), axis=0)).max() > 1e-3
+
+
+def test_what_is_no_joint_is_told(maker):
+    batch = maker(scene(), 2)
+    with pytest.raises(
+        InputError, match="joint_wrench: joint 'flang': is not in the scene; did you mean 'flange'"
+    ):
+        batch.joint_wrench("flang")
