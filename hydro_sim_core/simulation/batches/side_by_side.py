@@ -258,8 +258,7 @@ class SideBySideWorlds:
             stepper.advance(1)
         except StepFailed as failure:
             self._last.forget([i])
-            why = failure.told(world.velocity_names)
-            self._freeze(i, f"stays at {world.time:g} s, step {world.step_count + 1} {why}")
+            self._freeze(i, world.words_for(failure))
             return
         until = self.rows["order.until"][i].copy()
         self.take(i, world)

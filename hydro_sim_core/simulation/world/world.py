@@ -215,13 +215,15 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
                 self._keep_failed_step()
                 self._before = None
                 self._machine.forget_contacts()  # those of the failed step do not belong to the state
-                raise FloatingPointError(
-                    f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1} "
-                    f"{failure.told(self.velocity_names)}"
-                ) from None
+                raise FloatingPointError(self.words_for(failure)) from None
             self._keep_failed_step()
             if is_told:
                 self._drives.end_time_step()
+
+    def words_for(self, failure: StepFailed) -> str:
+        """What is told of a step that cannot be completed, after which the state is that of the last good one."""
+        where = f"{self.name}: the state stays at {self.time:g} s, step {self.step_count + 1}"
+        return f"{where} {failure.told(self.velocity_names)}"
 
     def _keep_failed_step(self) -> None:
         if self._failed_step is None and self._stepper.failed is not None:
