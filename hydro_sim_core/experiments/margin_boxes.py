@@ -103,7 +103,7 @@ RODS = (
 )
 ROD_MARGIN = 1.0
 #: Bounds on the mug on the plate: speeds (m/s or rad/s) with and without margin, and drift (m) in 3 s.
-STILL_SPEED, ROCKING_SPEED, STILL_DRIFT = 2.5e-12, 0.1, 4.6e-13
+STILL_SPEED, ROCKING_SPEED, STILL_DRIFT = 1e-12, 0.1, 4.6e-13
 NYQUIST = math.pi
 #: Spread over faces, dt^2 g, of a box at rest, times pi_1^2: a third of its depth, because edges press less.
 REST_SPREAD = 0.63
