@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from measure import make_parser, write
@@ -21,22 +21,34 @@ import hydro_sim_core as hs
 from hydro_sim_core.simulation.stepping.machine import threads_allowed
 from hydro_sim_core.threads import VARIABLES
 
+#: Of every body, kg.
+MASS = 0.1
+#: Contact of all of them, and of the table and the walls.
+CONTACT = {"friction": 0.4, "dissipation": 20.0, "resolution_hint": 0.01}
+#: Of all but the table, Pa.
+MODULUS = 1e6
 #: Bodies, bursts of steps that are timed, and steps of each.
 BODIES, BURSTS, STEPS = 100, 12, 10
 #: When each scene is looked at, s: a heap while it falls and when it has come to rest.
 MOMENTS = {"heap, falling": 0.4, "heap, at rest": 1.6, "side by side": 0.1}
 
 
-def heap(bodies: int = BODIES) -> hs.World:
-    """Boxes, balls and cylinders that fall into a crate, steps of 2 ms."""
-    scene = _scene("heap", 2e-3)
+class Part(NamedTuple):
+    """A wall of the crate, or a body in it: its shape, where it begins, m, and its roll, pitch and yaw, rad."""
+
+    shape: dict[str, Any]
+    xyz: tuple[float, float, float]
+    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def parts(bodies: int = BODIES) -> tuple[list[Part], list[Part]]:
+    """Walls of a crate, and boxes, balls and cylinders above it."""
     across = round(4 * (bodies / BODIES) ** (1 / 3))  # bodies in a row
     half, height, long = 0.055 * across, 0.1 * across, 0.11 * across
-    for i, (x, y, dx, dy) in enumerate(
-        ((-1, 0, 0.02, long), (1, 0, 0.02, long), (0, -1, long, 0.02), (0, 1, long, 0.02))
-    ):
-        place = (half * x, half * y, 0.5 * height)
-        scene.add_static(f"wall{i}", "box", size=(dx, dy, height), xyz=place)
+    walls = [
+        Part({"kind": "box", "size": (dx, dy, height)}, (half * x, half * y, 0.5 * height))
+        for x, y, dx, dy in ((-1, 0, 0.02, long), (1, 0, 0.02, long), (0, -1, long, 0.02), (0, 1, long, 0.02))
+    ]
     shapes: tuple[dict[str, Any], ...] = (
         {"kind": "box", "size": (0.05, 0.05, 0.05)},
         {"kind": "sphere", "radius": 0.03},
@@ -44,13 +56,25 @@ def heap(bodies: int = BODIES) -> hs.World:
     )
     rng = np.random.default_rng(0)
     corner = 0.045 * (across - 1)
+    falling = []
     for i in range(bodies):
         layer, rest = divmod(i, across**2)
         row, column = divmod(rest, across)
-        xyz = np.array([0.09 * row - corner, 0.09 * column - corner, 0.05 + 0.085 * layer])
-        turn = tuple(rng.uniform(-1.0, 1.0, 3))
-        xyz[:2] += rng.uniform(-0.005, 0.005, 2)
-        scene.add_body(f"body{i}", mass=0.1, xyz=tuple(xyz), rpy=turn).add_shape(**shapes[i % 3])
+        roll, pitch, yaw = rng.uniform(-1.0, 1.0, 3)
+        dx, dy = rng.uniform(-0.005, 0.005, 2)
+        xyz = (0.09 * row - corner + dx, 0.09 * column - corner + dy, 0.05 + 0.085 * layer)
+        falling.append(Part(shapes[i % 3], xyz, (roll, pitch, yaw)))
+    return walls, falling
+
+
+def heap(bodies: int = BODIES, modulus: float = MODULUS) -> hs.World:
+    """Boxes, balls and cylinders that fall into a crate, steps of 2 ms."""
+    scene = _scene("heap", 2e-3, modulus)
+    walls, falling = parts(bodies)
+    for i, wall in enumerate(walls):
+        scene.add_static(f"wall{i}", **wall.shape, xyz=wall.xyz)
+    for i, body in enumerate(falling):
+        scene.add_body(f"body{i}", mass=MASS, xyz=body.xyz, rpy=body.rpy).add_shape(**body.shape)
     return hs.World(scene.build())
 
 
@@ -65,9 +89,8 @@ def side_by_side() -> hs.World:
     return world
 
 
-def _scene(name: str, time_step: float) -> hs.SceneBuilder:
-    contact = {"friction": 0.4, "modulus": 1e6, "dissipation": 20.0, "resolution_hint": 0.01}
-    scene = hs.SceneBuilder(name, time_step=time_step, contact=contact)
+def _scene(name: str, time_step: float, modulus: float = MODULUS) -> hs.SceneBuilder:
+    scene = hs.SceneBuilder(name, time_step=time_step, contact={**CONTACT, "modulus": modulus})
     scene.add_static("table", "box", size=(3.0, 3.0, 0.1), xyz=(0.0, 0.0, -0.05), compliance="rigid")
     return scene
 
