@@ -24,6 +24,9 @@ from hydro_sim_core.mesh_files.allowance import Allowance
 #: Time that an answer may take, s: many times the processor's, as a machine may be busy, and a start takes a second.
 _WAIT = 120.0
 
+#: Signals that end a process for no reason of its own.
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
+
 #: Most bytes of an answer's header and of its arrays.
 _HEADER, _ARRAYS = 2**20, 2**28
 
@@ -51,6 +54,8 @@ class Parser:
         self._library = library
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        #: What the last try took of a file's time, s.
+        self._spent = 0.0
 
     def parse(
         self, request: Mapping[str, Any], contents: Sequence[bytes], allowance: Allowance
@@ -63,17 +68,7 @@ class Parser:
         """
         with self._lock:
             seconds = min(parser_process.CPU_LIMIT, allowance.left)
-            began = time.monotonic()
-            try:
-                answer, arrays = self._answer({**request, "seconds": seconds}, contents)
-            except _OutOfTime:
-                allowance.spend(seconds)
-                raise
-            except BaseException:
-                # How much of the time it worked nobody can tell any more, but no more than it may.
-                allowance.spend(min(time.monotonic() - began, seconds))
-                raise
-            allowance.spend(answer["seconds"])
+            answer, arrays = self._answer(request, contents, seconds, allowance)
         problem = answer.get("problem")
         if problem == parser_process.NO_MEMORY:
             raise Unreadable(f"it takes more than {parser_process.MEMORY_LIMIT // 2**20} MB of memory")
@@ -82,15 +77,17 @@ class Parser:
         return answer, arrays
 
     def _answer(
-        self, request: Mapping[str, Any], contents: Sequence[bytes]
+        self, request: Mapping[str, Any], contents: Sequence[bytes], seconds: float, allowance: Allowance
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Ask, and ask a new process if the first one had just ended."""
+        """Ask, and ask a new process if the first one had just ended; both have ``seconds`` together."""
         try:
             try:
-                return self._ask(request, contents)
+                return self._ask(request, contents, seconds, allowance)
             except (BrokenPipeError, _Gone):
                 self.end()
-                return self._ask(request, contents)
+                if self._spent >= seconds:
+                    raise
+                return self._ask(request, contents, seconds - self._spent, allowance)
         except OSError as error:
             self.end()
             raise ReaderFailed(f"no reader could be started: {error.strerror}") from None
@@ -110,12 +107,32 @@ class Parser:
                     pipe.close()
 
     def _ask(
-        self, request: Mapping[str, Any], contents: Sequence[bytes]
+        self, request: Mapping[str, Any], contents: Sequence[bytes], seconds: float, allowance: Allowance
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Ask the process, after its start, which is no file's time."""
         if self._process is None or self._process.poll() is not None:
             self.end()
             self._process = _start(self._library)
-        process = self._process
+            _wait_until_ready(self._process)
+        began = time.monotonic()
+        try:
+            answer, arrays = self._exchange(self._process, {**request, "seconds": seconds}, contents)
+            self._spent = answer["seconds"]
+        except _OutOfTime:
+            self._spent = seconds
+            raise
+        except BaseException:
+            # How much of the time it worked nobody can tell any more, but no more than it may.
+            self._spent = min(time.monotonic() - began, seconds)
+            raise
+        finally:
+            allowance.spend(self._spent)
+        return answer, arrays
+
+    @staticmethod
+    def _exchange(
+        process: subprocess.Popen[bytes], request: Mapping[str, Any], contents: Sequence[bytes]
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
         header = json.dumps({**request, "size": sum(map(len, contents))}).encode()
         for part in (len(header).to_bytes(8, "big"), header, *contents):
             _write(process, part)
@@ -174,7 +191,19 @@ def _ended(status: int) -> Exception:
     if status == -signal.SIGPROF:
         return _OutOfTime(f"it takes more than {parser_process.CPU_LIMIT:g} s")
     problem = f"its reader ended with status {status}"
-    return _Gone(problem) if status == -signal.SIGKILL else Unreadable(problem)
+    return _Gone(problem) if -status in _FROM_OUTSIDE else Unreadable(problem)
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has imported its library.
+
+    Raises:
+        ReaderFailed: It cannot.
+    """
+    try:
+        _Answers(process, time.monotonic() + _WAIT).read(1)
+    except Unreadable as error:
+        raise ReaderFailed(str(error)) from None
 
 
 def _start(library: str) -> subprocess.Popen[bytes]:

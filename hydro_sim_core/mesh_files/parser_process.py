@@ -7,8 +7,8 @@ than its request allows.
 meshio alone keeps two descriptors, as it reads from files by name: from a copy of the bytes. This program imports
 nothing from this package, so that it starts quickly.
 
-A request is a JSON header and the bytes of a file; an answer is a JSON header and the bytes of arrays. Headers are
-preceded by their length in 8 bytes, big-endian.
+It writes one byte when it is ready. A request is a JSON header and the bytes of a file; an answer is a JSON header and
+the bytes of arrays. Headers are preceded by their length in 8 bytes, big-endian.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ MEMORY_LIMIT = 640 * 2**20
 #: Time after which a process that is asked nothing ends, s.
 IDLE_LIMIT = 5.0
 
+#: What it writes first: from then on it reads files.
+READY = b"r"
+
 #: Problems that this process tells by name, as they end it.
 NO_MEMORY = "memory"
 
@@ -56,6 +59,7 @@ def main(library: str) -> None:
     os.dup2(2, 1)  # libraries print
     read, spare_files = _LIBRARIES[library]()
     _confine(spare_files)
+    _write(answers, READY)
     told = time.process_time()  # the libraries are no file's time
     while select.select([0], [], [], IDLE_LIMIT)[0]:
         length = _receive(8)

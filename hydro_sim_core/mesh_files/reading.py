@@ -270,11 +270,11 @@ def _parsed(
         try:
             return parsers[library].parse(request, contents, allowance)
         except Unreadable as error:
-            if allowance.left <= 0.0:
-                raise allowance.error(path) from None
             problem = str(error)
             if isinstance(error, ReaderFailed):
                 raise InputError(path, "", f"was not read ({problem})", "try again") from None
+            if allowance.left <= 0.0:
+                raise allowance.error(path) from None
             _refused[key.digest()] = problem
             if len(_refused) > _MOST_REFUSED:
                 _refused.pop(next(iter(_refused)), None)

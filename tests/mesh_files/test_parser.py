@@ -80,15 +80,18 @@ STAND_INS = {
     "hangs": ("time.sleep(600)", "there is no answer after 0.5 s"),
     "ends at once": ("", "its reader ends without a word"),
     "is killed": ("os.kill(os.getpid(), signal.SIGKILL)", "its reader ended with status -9"),
+    "is ended": ("os.kill(os.getpid(), signal.SIGTERM)", "its reader ended with status -15"),
 }
 #: Those that say nothing of a file.
-NO_FAULT_OF_THE_FILE = ("hangs", "ends at once", "is killed")
+NO_FAULT_OF_THE_FILE = ("hangs", "ends at once", "is killed", "is ended")
 
 
 def stand_in(tmp_path, monkeypatch, failure):
     """Read files by a program that fails; return a file, and the words of the error."""
     program, words = STAND_INS[failure]
-    (tmp_path / "program.py").write_text(f"import os, signal, sys, time\nos.read(0, 1)\n{program}\n")
+    (tmp_path / "program.py").write_text(
+        f"import os, signal, sys, time\nos.write(1, b'r')\nos.read(0, 1)\n{program}\n"
+    )
     (tmp_path / "a.obj").write_bytes(TRIANGLE)
     monkeypatch.setattr(parser_process, "__file__", str(tmp_path / "program.py"))
     monkeypatch.setattr("hydro_sim_core.mesh_files.parser._WAIT", 0.5 if failure == "hangs" else 120.0)
@@ -130,6 +133,30 @@ def test_one_that_is_killed_at_work_is_started_again(tmp_path, monkeypatch):
     assert len(read_surface(path)[1]) == 1
 
 
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_one_that_cannot_start_says_nothing_of_a_file(tmp_path, monkeypatch, size):
+    """Whether it is written to before or after its end."""
+    sound = parser_process.__file__
+    path, _ = stand_in(tmp_path, monkeypatch, "is killed")
+    path.write_bytes(size * b"# a comment\n" + TRIANGLE)
+    (tmp_path / "program.py").write_text("import sys\nsys.exit(1)\n")
+    with pytest.raises(InputError, match=r"was not read \(its reader ended with status 1\); try again"):
+        read_surface(path)
+    monkeypatch.setattr(parser_process, "__file__", sound)
+    assert len(read_surface(path)[1]) == 1
+
+
+def test_a_second_try_has_what_the_first_has_left(tmp_path, monkeypatch):
+    path, _ = stand_in(tmp_path, monkeypatch, "is killed")
+    program = "import os, signal, time\nos.write(1, b'r')\nos.read(0, 1)\ntime.sleep(0.3)\nos.kill(os.getpid(), 9)\n"
+    (tmp_path / "program.py").write_text(program)
+    monkeypatch.setattr(parser_process, "CPU_LIMIT", 0.2)
+    allowance = Allowance("a", 9.0)
+    with pytest.raises(Unreadable, match="status -9"):
+        Parser("surfaces").parse(REQUEST, [path.read_bytes()], allowance)
+    assert allowance.left == pytest.approx(8.8)
+
+
 def test_its_start_takes_no_time_of_a_file(parser):
     """As it took a second from the first file of each description, and more on a slow machine."""
     allowance = Allowance("a", 9.0)
@@ -138,7 +165,9 @@ def test_its_start_takes_no_time_of_a_file(parser):
 
 
 def test_waiting_takes_no_more_of_an_allowance_than_working(tmp_path, monkeypatch):
-    (tmp_path / "program.py").write_text("import os, time\nos.read(0, 1)\ntime.sleep(600)\n")
+    (tmp_path / "program.py").write_text(
+        "import os, time\nos.write(1, b'r')\nos.read(0, 1)\ntime.sleep(600)\n"
+    )
     monkeypatch.setattr(parser_process, "__file__", str(tmp_path / "program.py"))
     monkeypatch.setattr(parser_process, "CPU_LIMIT", 0.1)
     monkeypatch.setattr("hydro_sim_core.mesh_files.parser._WAIT", 0.5)

@@ -140,3 +140,30 @@ def test_a_pickled_batch_goes_on_to_the_last_bit():
 def test_worlds_on_a_gpu_are_not_pickled():
     with pytest.raises(InputError, match="has its worlds on a GPU; pickle the states that save gives"):
         pickle.dumps(made_side_by_side(scene(), 2))
+
+
+class Subclass(hs.BatchWorld):
+    """A batch that somebody has made their own."""
+
+
+def test_a_pickle_needs_no_file_and_keeps_its_class(tmp_path):
+    (tmp_path / "tetrahedron.obj").write_text(
+        "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+    )
+    builder = hs.SceneBuilder("one", solver={"integrator": "fixed"})
+    builder.add_body("one", 1.0, xyz=(0, 0, 1)).add_shape("mesh", path=str(tmp_path / "tetrahedron.obj"))
+    builder.add_static("ground", "half_space")
+    batch = Subclass(builder.build(), 2, "cpu")
+    batch.step(3)
+    (tmp_path / "tetrahedron.obj").unlink()
+    other = pickle.loads(pickle.dumps(batch))
+    assert type(other) is Subclass
+    for one in (batch, other):
+        one.step(3)
+    assert np.array_equal(batch.q, other.q)
+
+
+def test_what_another_thread_steps_is_not_pickled():
+    batch = hs.BatchWorld(scene(), 2, "cpu")
+    with batch._alone("step"), pytest.raises(InputError, match="pickle: batch: is stepped by another thread"):
+        pickle.dumps(batch)

@@ -81,7 +81,9 @@ def assert_as_alone(batch: hs.BatchWorld) -> None:
     for joint in JOINTS:
         told = host(batch.joint_wrench(joint))
         alone = np.array([batch.copy_of(i).joint_wrench(joint) for i in range(N)])
-        np.testing.assert_allclose(told, alone, rtol=1e-12, atol=1e-12 * np.abs(alone).max(), err_msg=joint)
+        np.testing.assert_allclose(
+            told, alone, rtol=1e-12, atol=1e-12 * max(1.0, np.abs(alone).max()), err_msg=joint
+        )
 
 
 def test_each_world_tells_the_same(maker):
@@ -147,6 +149,51 @@ def test_a_carried_arm_on_the_processor():
         alone = np.array([batch.copy_of(i).joint_wrench(joint) for i in range(N)])
         np.testing.assert_allclose(batch.joint_wrench(joint), alone, rtol=1e-12, atol=1e-11)
     assert np.abs(np.diff(batch.joint_wrench("turn"), axis=0)).max() > 1e-3
+
+
+def test_an_arm_that_can_touch_nothing(maker):
+    batch = maker(make_scene(fixed(Robot("arm", describe_arm)), solver={"integrator": "fixed"}), N)
+    batch.step(5)
+    alone = np.array([batch.copy_of(i).joint_wrench("turn") for i in range(N)])
+    np.testing.assert_allclose(host(batch.joint_wrench("turn")), alone, rtol=1e-12, atol=1e-12)
+    assert np.abs(alone).max() > 1.0
+    assert not host(batch.contact_wrench("tool")).any()
+
+
+def test_a_world_that_cannot_go_on_keeps_what_pushed_in_its_last_step(maker):
+    batch = maker(scene(), N)
+    batch.apply_wrench("hand", np.tile([0.0, 0.0, 0.0, 5.0, 0.0, 0.0], (N, 1)))
+    batch.step(3)
+    expected = host(batch.joint_wrench("turn"))[1]
+    batch.drives.effort[1] = np.nan
+    batch.apply_wrench("hand", np.tile([0.0, 0.0, 0.0, 100.0, 0.0, 0.0], (N, 1)))
+    batch.step(3)
+    assert list(batch.failures) == [1]
+    np.testing.assert_allclose(host(batch.joint_wrench("turn"))[1], expected, rtol=1e-12, atol=1e-12)
+    assert_as_alone(batch)
+
+
+@pytest.mark.parametrize("lifted", ["carriage", "load"])
+def test_weight_that_a_description_takes_off_does_not_grow_with_the_mass(tmp_path, lifted):
+    """A joint without a drive transmits nothing along its axis, whatever mass a world has."""
+    inertial = (
+        '<inertial><mass value="{}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    (tmp_path / "lift.urdf").write_text(
+        f'<robot name="lift"><link name="rail"/><link name="carriage">{inertial.format(2)}</link>'
+        f'<link name="load">{inertial.format(1)}</link><joint name="up" type="prismatic"><parent link="rail"/>'
+        '<child link="carriage"/><axis xyz="0 0 1"/><limit lower="-9" upper="9" effort="0" velocity="9"/></joint>'
+        '<joint name="grip" type="fixed"><parent link="carriage"/><child link="load"/><origin xyz="0 0.2 0"/></joint>'
+        f'<gazebo reference="{lifted}"><gravity>0</gravity></gazebo></robot>'
+    )
+    builder = hs.SceneBuilder("lift")
+    builder.add_urdf(tmp_path / "lift.urdf", "lift", repair="silent")
+    batch = hs.BatchWorld(builder.build(), 2, "cpu")
+    batch.parameters["mass"][1] *= 2.0
+    batch.step(10)
+    assert batch.v[1, 0] < 1.2 * batch.v[0, 0] < 0.0
+    np.testing.assert_allclose(batch.joint_wrench("up")[:, 5], 0.0, atol=1e-12)
+    np.testing.assert_allclose(batch.copy_of(1).joint_wrench("up")[5], 0.0, atol=1e-12)
 
 
 def test_what_is_no_joint_is_told(maker):

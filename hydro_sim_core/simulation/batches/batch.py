@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -146,12 +147,8 @@ class BatchWorld(FixedAttributes):
             InputError: ``n`` is negative or not a whole number, or another thread steps the batch.
         """
         n = whole_number("step", "n", n, least=0)
-        if not self._stepping.acquire(blocking=False):
-            raise InputError("step", "batch", "is stepped by another thread", "give each thread its own")
-        try:
+        with self._alone("step"):
             self._worlds.step(n)
-        finally:
-            self._stepping.release()
 
     def set_state(self, q: Any, v: Any, worlds: Any = None) -> None:
         """Set coordinates (m, nq) and velocities (m, nv) of ``m`` worlds, by default all, as ``World.set_state`` does.
@@ -248,6 +245,8 @@ class BatchWorld(FixedAttributes):
     def joint_wrench(self, joint: str) -> Any:
         """Wrenches that a joint transmits in every world, as ``World.joint_wrench`` and a force-torque sensor in it.
 
+        Under error control and with the continuous integrator contact is that of the last part of the step only.
+
         Args:
             joint: Any joint, fixed ones included; ``MODEL_base`` is that between a model's root and the world.
 
@@ -310,14 +309,29 @@ class BatchWorld(FixedAttributes):
         """Pickle the states and parameters of all worlds; contacts of their last steps stay behind.
 
         Raises:
-            InputError: They are on a GPU.
+            InputError: They are on a GPU, or another thread steps them.
         """
         if not isinstance(self._worlds, CpuWorlds):
             mend = "pickle the states that save gives, or a batch with backend='cpu'"
             raise InputError(_SOURCE, "pickle", "has its worlds on a GPU", mend)
-        parameters = {name: self._worlds.parameter(name) for name in VARIED}
-        states = [self.save(i) for i in range(self.n)]
-        return _unpickled, (self._scenes, self.scene_of, parameters, states, self.failures)
+        with self._alone("pickle"):
+            parameters = {name: self._worlds.parameter(name).copy() for name in VARIED}
+            states = [self.save(i) for i in range(self.n)]
+            return _unpickled, (type(self), self._scenes, self.scene_of, parameters, states, self.failures)
+
+    @contextmanager
+    def _alone(self, asker: str) -> Iterator[None]:
+        """Let no other thread step the batch meanwhile.
+
+        Raises:
+            InputError: One does.
+        """
+        if not self._stepping.acquire(blocking=False):
+            raise InputError(asker, "batch", "is stepped by another thread", "give each thread its own")
+        try:
+            yield
+        finally:
+            self._stepping.release()
 
     def _chosen(self, worlds: Any) -> list[int]:
         """Numbers of the worlds that are chosen by numbers or by a mask; None are all."""
@@ -359,6 +373,7 @@ class BatchWorld(FixedAttributes):
 
 
 def _unpickled(
+    kind: type[BatchWorld],
     scenes: Sequence[World],
     scene_of: NDArray[np.int64],
     parameters: dict[str, Any],
@@ -366,7 +381,7 @@ def _unpickled(
     failures: dict[int, str],
 ) -> BatchWorld:
     """The batch of a pickle."""
-    batch = BatchWorld(scenes, len(states), "cpu", scene_of)
+    batch = kind(scenes, len(states), "cpu", scene_of)
     for name, values in parameters.items():
         batch.parameters[name] = values
     for i, state in enumerate(states):
@@ -398,7 +413,8 @@ def _worlds_of(scene: LoadedScene | World | Sequence[LoadedScene | World]) -> li
         raise InputError(_SOURCE, "scene", "is an empty list", "give one scene or more")
     worlds: list[World] = []
     for one in given:
-        like = worlds[-1] if worlds else None  # shapes that both have are made once
+        # Shapes that both have are made once. Those of a world are there, whatever has become of their files.
+        like = one if isinstance(one, World) else worlds[-1] if worlds else None
         worlds.append(World(one.scene if isinstance(one, World) else one, like))
     check_alike(worlds)
     return worlds

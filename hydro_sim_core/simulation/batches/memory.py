@@ -191,8 +191,8 @@ class Placed:
     def of_all(self, path: str) -> Any:
         """(n, ...) a copy of a field of all worlds."""
         words = self.numpy.moveaxis(self.in_lanes(path), -1, 1)
-        shape = words.shape[2:]
-        found = words.reshape(-1, *shape)[: self.n].copy()
+        groups, lanes, *shape = words.shape
+        found = words.reshape(groups * lanes, *shape)[: self.n].copy()
         dtype = self.plan.fields[path].values.dtype
         return found.astype(dtype) if dtype == np.bool_ else found.view(dtype)
 

@@ -215,7 +215,9 @@ class SideBySideWorlds:
     def _advance(self, n: int) -> None:
         """Let all worlds take ``n`` steps."""
         self._last.begin(self.failures)
-        self._pushed = self._loads_now()
+        going = self.rows["order.status"][:, 0] != _FROZEN
+        for pushed, now in zip(self._pushed, self._loads_now(), strict=True):
+            pushed[going] = now[going]
         # One launch a step, none waited for: threads that begin a step together run through the same code, which has to
         # be fetched once. In a launch of many steps they drift apart.
         for _ in range(n):

@@ -23,24 +23,32 @@ class LinkMasses(NamedTuple):
         p_LCo: (..., links, 3) centre of mass, m.
         I_LCo: (..., links, 3, 3) inertia about it, kg m^2.
         is_weightless: (links,) which of them gravity does not pull.
+        lifted: (links, 4) mass whose weight is taken off each, kg, and its first moment, kg m: that of the scene's
+            description, as the steps have it, whatever mass a batch gives.
     """
 
     mass: Any
     p_LCo: Any
     I_LCo: Any
     is_weightless: NDArray[np.bool_]
+    lifted: Array
 
 
 def masses_of(links: Sequence[LinkSpec]) -> LinkMasses:
     """Masses of links as they are described."""
     inertials = [link.inertial for link in links]
+    mass = np.array([0.0 if one is None else one.mass for one in inertials])
+    p_LCo = np.array([np.zeros(3) if one is None else one.p_LCo for one in inertials]).reshape(-1, 3)
+    is_weightless = np.array([not link.has_weight for link in links], dtype=bool)
+    lifted = np.where(is_weightless, mass, 0.0)[:, None]
     return LinkMasses(
-        mass=np.array([0.0 if one is None else one.mass for one in inertials]),
-        p_LCo=np.array([np.zeros(3) if one is None else one.p_LCo for one in inertials]).reshape(-1, 3),
+        mass=mass,
+        p_LCo=p_LCo,
         I_LCo=np.array([np.zeros((3, 3)) if one is None else one.I_LCo for one in inertials]).reshape(
             -1, 3, 3
         ),
-        is_weightless=np.array([not link.has_weight for link in links], dtype=bool),
+        is_weightless=is_weightless,
+        lifted=np.hstack([lifted, lifted * p_LCo]),
     )
 
 
@@ -82,7 +90,7 @@ def with_other_bodies(
             mass[..., first] = mass_now[..., body]
         lacks = I_BCo[..., body, :, :] - share[..., None, None] * numpy.asarray(described.I_BCo[body])
         I_LCo[..., first, :, :] += R_BL[0].T @ lacks @ R_BL[0]
-    return LinkMasses(mass, p_LCo, I_LCo, masses.is_weightless)
+    return LinkMasses(mass, p_LCo, I_LCo, masses.is_weightless, masses.lifted)
 
 
 def momentum_rates(numpy: Any, masses: LinkMasses, gravity: Array, X_WL: Any, V_WL: Any, A_WL: Any) -> Any:
@@ -96,14 +104,16 @@ def momentum_rates(numpy: Any, masses: LinkMasses, gravity: Array, X_WL: Any, V_
         V_WL: (..., links, 6) twists about the world's origin.
         A_WL: (..., links, 6) accelerations about it, relative to free fall.
     """
-    # What gravity does not pull does not fall, so that only its acceleration in the world takes a force.
-    falls = numpy.asarray(masses.is_weightless[:, None] * gravity)
-    R_WL, w, turn, moves = X_WL[..., :3, :3], V_WL[..., :3], A_WL[..., :3], A_WL[..., 3:] + falls
+    R_WL, w, turn, moves = X_WL[..., :3, :3], V_WL[..., :3], A_WL[..., :3], A_WL[..., 3:]
     p_WCo = X_WL[..., :3, 3] + _turned(R_WL, masses.p_LCo)
     velocity = V_WL[..., 3:] + cross(w, p_WCo)
     force = masses.mass[..., None] * (moves + cross(turn, p_WCo) + cross(w, velocity))
     inertia = R_WL @ masses.I_LCo @ R_WL.swapaxes(-1, -2)
     moment = _turned(inertia, turn) + cross(w, _turned(inertia, w)) + cross(p_WCo, force)
+    # What gravity does not pull does not fall, so that only its acceleration in the world takes a force.
+    lifted, g = numpy.asarray(masses.lifted), numpy.asarray(gravity)
+    first_moment = lifted[:, :1] * X_WL[..., :3, 3] + _turned(R_WL, lifted[:, 1:])
+    moment, force = moment + cross(first_moment, g), force + lifted[:, :1] * g
     return numpy.concatenate([moment, force], axis=-1)
 
 
