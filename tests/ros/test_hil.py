@@ -187,12 +187,14 @@ def test_report_tells_rate_and_commands(start_node, make_client, tmp_path):
     node.wait_for_output(STARTED, COMPILED)
     client = make_client(node)
     client.next("/joint_states")
+    client.wait_for_time(client.time + 0.01)  # the first message may be of the state before the first period
     stepping = time.monotonic()
     for _ in range(40):
         client.send_array("/forward_effort_controller/commands", [0.0] * 7)
         client.next("/joint_states")
     client.wait_for_time(client.time + 0.5)
     still_stepping = time.monotonic()
+    client.wait_for_time(client.time + 0.05)  # the period that is under way now has ended
     assert node.stop() == 0
     after_end = time.monotonic()
     found = json.loads(report.read_text())
