@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,11 @@ import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches import side_by_side
 from support.simulation.made_scenes import G, box, fixed, free, make_scene, slider
-from support.simulation.side_by_side import has_gpu, host, host_program, made_side_by_side
+from support.simulation.side_by_side import MAKERS, Maker, host, host_program, made_side_by_side
 
 N = 5
 FROZEN, FAST = 1, 3
 LINKS = ("brick", "rail", "cart")
-Maker = Callable[[Any, int], hs.BatchWorld]
-MAKERS: dict[str, Maker] = {
-    "cpu": lambda of, n: hs.BatchWorld(of, n, "cpu"),
-    "side by side": made_side_by_side,
-}
-if has_gpu():
-    MAKERS["cuda"] = lambda of, n: hs.BatchWorld(of, n, "cuda")
 
 
 def scene(x: float = 0.0, mass: float = 0.5) -> Any:

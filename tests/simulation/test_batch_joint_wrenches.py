@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,9 @@ import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.errors import InputError
 from support.simulation.made_scenes import GROUND, G, Robot, add_solid, box, fixed, free, make_scene
-from support.simulation.side_by_side import has_gpu, host, made_side_by_side
+from support.simulation.side_by_side import MAKERS, Maker, host
 
 N = 4
-Maker = Callable[[Any, int], hs.BatchWorld]
-MAKERS: dict[str, Maker] = {
-    "cpu": lambda of, n: hs.BatchWorld(of, n, "cpu"),
-    "side by side": made_side_by_side,
-}
-if has_gpu():
-    MAKERS["cuda"] = lambda of, n: hs.BatchWorld(of, n, "cuda")
-
 #: Masses of a hand and of the tool on it, kg.
 HAND, TOOL = 0.8, 0.3
 JOINTS = ("arm_0_base", "turn", "slide", "flange", "swing", "brick_1_base")

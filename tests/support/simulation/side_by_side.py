@@ -98,3 +98,13 @@ def has_gpu() -> bool:
 def host(array: Any) -> np.ndarray:
     """A copy of an array of a batch, where tests compare it."""
     return array.get() if hasattr(array, "get") else np.array(array)
+
+
+#: How batches are made, by where they run: of a scene or a list of them, with so many worlds.
+Maker = Callable[[Any, int], hs.BatchWorld]
+MAKERS: dict[str, Maker] = {
+    "cpu": lambda of, n: hs.BatchWorld(of, n, "cpu"),
+    "side by side": made_side_by_side,
+}
+if has_gpu():
+    MAKERS["cuda"] = lambda of, n: hs.BatchWorld(of, n, "cuda")
