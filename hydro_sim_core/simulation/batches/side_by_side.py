@@ -126,7 +126,7 @@ class SideBySideWorlds:
         self._faces = max(LEAST_FACES, math.ceil(ROOM * max(map(_faces_of_a_step, scenes))))
         self._memory = self._placed()
         self._last = LastSteps(self._n)
-        self._pushed = self._loads_now()
+        self._pushed = Loads(*(self.rows[f"machine.loads.{name}"].copy() for name in Loads._fields))
         if len(scenes) > 1:  # all rows have what the first one starts with
             self._begin(list(range(self._n)))
 
@@ -215,9 +215,11 @@ class SideBySideWorlds:
     def _advance(self, n: int) -> None:
         """Let all worlds take ``n`` steps."""
         self._last.begin(self.failures)
-        going = self.rows["order.status"][:, 0] != _FROZEN
-        for pushed, now in zip(self._pushed, self._loads_now(), strict=True):
-            pushed[going] = now[going]
+        frozen = np.array(list(self.failures), dtype=np.int64)
+        for name, pushed in self._pushed._asdict().items():
+            kept = pushed[frozen]
+            pushed[...] = self.rows[f"machine.loads.{name}"]
+            pushed[frozen] = kept
         # One launch a step, none waited for: threads that begin a step together run through the same code, which has to
         # be fetched once. In a launch of many steps they drift apart.
         for _ in range(n):
@@ -349,10 +351,6 @@ class SideBySideWorlds:
         if not self._last.is_told[i]:
             world.machine.forget_step()
         return world
-
-    def _loads_now(self) -> Loads:
-        """What pushes links now, a copy: (n, ...) each."""
-        return Loads(*(self.rows[f"machine.loads.{name}"].copy() for name in Loads._fields))
 
     def patches(self) -> PatchRows:
         """Patches of the steps that led to the states of the worlds."""
