@@ -18,6 +18,7 @@ from hydro_sim_core.shared_memory.client import connect
 from hydro_sim_core.shared_memory.layout import SensorKind
 from hydro_sim_core.shared_memory.state import State
 from hydro_sim_core.simulation import FixedRateRunner, Snapshot
+from support.simulation.lift import lift_scene
 from support.simulation.runners import wait_until
 
 NAME = f"test_sensors_{os.getpid()}"
@@ -123,6 +124,30 @@ def test_states_tell_what_sensors_read(run, in_loop: bool) -> None:
         assert_same(states[snapshot.step], snapshot, world)
     still = states[0].sensors["still"]
     np.testing.assert_allclose(still, [0, 0, 0, 1, 0, 0, 0, 0, 0, 9.81], atol=1e-12)
+
+
+@pytest.mark.parametrize("lifted", ["carriage", "load"])
+def test_weight_that_is_taken_off_does_not_grow_with_the_mass_of_a_copy(tmp_path: Path, lifted: str) -> None:
+    """A joint without a drive transmits nothing along its axis, whatever mass a batch has given to a copy."""
+    batch = hs.BatchWorld(lift_scene(tmp_path, lifted), 2, "cpu")
+    batch.parameters["mass"][1] *= 2.0
+    world = batch.copy_of(1)
+    heard: list[Snapshot] = []
+    runner = FixedRateRunner(world, math.inf, shared_name=NAME)
+    runner.add_follower(heard.append)
+    runner.add_command_source(
+        lambda world: runner.pause() if world.step_count >= 9 else None, lambda world: 9 - world.step_count
+    )
+    with connect(NAME) as client:
+        runner.start()
+        wait_until(lambda: runner.paused)
+        runner.stop()
+        state = client.newest()
+    runner.close()
+    assert runner.steps_in_loop > 0
+    assert_same(state, heard[-1], world)
+    assert state.sensors["ft"][2] == pytest.approx(0.0, abs=1e-12)
+    assert abs(state.sensors["load_ft"][2]) > 1.0
 
 
 _PROGRAM = r"""

@@ -10,6 +10,7 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.errors import InputError
+from support.simulation.lift import lift_scene
 from support.simulation.made_scenes import GROUND, G, Robot, add_solid, box, fixed, free, make_scene
 from support.simulation.side_by_side import MAKERS, Maker, host
 
@@ -167,19 +168,7 @@ def test_a_world_that_cannot_go_on_keeps_what_pushed_in_its_last_step(maker):
 @pytest.mark.parametrize("lifted", ["carriage", "load"])
 def test_weight_that_a_description_takes_off_does_not_grow_with_the_mass(tmp_path, lifted):
     """A joint without a drive transmits nothing along its axis, whatever mass a world has."""
-    inertial = (
-        '<inertial><mass value="{}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
-    )
-    (tmp_path / "lift.urdf").write_text(
-        f'<robot name="lift"><link name="rail"/><link name="carriage">{inertial.format(2)}</link>'
-        f'<link name="load">{inertial.format(1)}</link><joint name="up" type="prismatic"><parent link="rail"/>'
-        '<child link="carriage"/><axis xyz="0 0 1"/><limit lower="-9" upper="9" effort="0" velocity="9"/></joint>'
-        '<joint name="grip" type="fixed"><parent link="carriage"/><child link="load"/><origin xyz="0 0.2 0"/></joint>'
-        f'<gazebo reference="{lifted}"><gravity>0</gravity></gazebo></robot>'
-    )
-    builder = hs.SceneBuilder("lift")
-    builder.add_urdf(tmp_path / "lift.urdf", "lift", repair="silent")
-    batch = hs.BatchWorld(builder.build(), 2, "cpu")
+    batch = hs.BatchWorld(lift_scene(tmp_path, lifted), 2, "cpu")
     batch.parameters["mass"][1] *= 2.0
     batch.step(10)
     assert batch.v[1, 0] < 1.2 * batch.v[0, 0] < 0.0

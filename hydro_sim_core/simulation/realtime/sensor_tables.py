@@ -39,7 +39,8 @@ class SensorTables(NamedTuple):
         bias: (n, 6) of angular velocity and specific force.
         deviation: (n, 2) standard deviation of the noise of both.
         parent: (nl,) parent of every link, -1 for the world.
-        mass: (nl, 5) mass, centre of it in the link (m), and 1 if gravity pulls it.
+        mass: (nl, 4) mass, kg, and centre of it in the link, m.
+        lifted: (nl, 4) mass whose weight is taken off, kg, and its first moment, kg m.
         I_LCo: (nl, 3, 3) inertia about that centre, kg m^2.
         links_of_pair: (P, 2) links of the shapes of a pair, -1 for none.
         wrench: (nl, 6) scratch: moment about the world's origin and force that parents apply.
@@ -65,6 +66,7 @@ class SensorTables(NamedTuple):
     deviation: ConstFloat2D
     parent: ConstInt1D
     mass: ConstFloat2D
+    lifted: ConstFloat2D
     I_LCo: ConstFloat3D
     links_of_pair: ConstInt2D
     wrench: Float2D
@@ -112,7 +114,8 @@ def make_sensor_tables(world: World) -> SensorTables:
         bias=np.array([_biases(sensor) for sensor in sensors]).reshape(num, 6),
         deviation=np.array([_deviations(sensor, world.time_step) for sensor in sensors]).reshape(num, 2),
         parent=parent,
-        mass=np.column_stack([masses.mass, masses.p_LCo, ~masses.is_weightless]).astype(float),
+        mass=np.column_stack([masses.mass, masses.p_LCo]),
+        lifted=np.ascontiguousarray(masses.lifted),
         I_LCo=np.ascontiguousarray(masses.I_LCo),
         links_of_pair=named[model.pairs].reshape(-1, 2),
         wrench=np.zeros((len(rows), 6)),

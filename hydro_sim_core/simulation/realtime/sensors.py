@@ -14,8 +14,8 @@ from hydro_sim_core.simulation.realtime.quaternions import write_quaternion
 from hydro_sim_core.simulation.stepping.pulls import DAMPING, STIFFNESS, TARGET
 
 _FORCE_TORQUE, _IMU = int(SensorKind.FORCE_TORQUE), int(SensorKind.IMU)
-#: Columns of ``SensorTables.mass``.
-_MASS, _CENTRE, _HAS_WEIGHT = 0, 1, 4
+#: Columns of ``SensorTables.mass``, and of ``SensorTables.lifted``.
+_MASS, _CENTRE = 0, 1
 #: Columns of ``SensorTables.motion``.
 _SPIN, _VELOCITY, _PLACE = 0, 3, 6
 
@@ -148,7 +148,7 @@ def _add_moment(p, force, sign, wrench):
 def _find_momentum_rate(model, sensors, link):
     """Rate of a link's momentum relative to free fall, its moment about the origin, into its wrench.
 
-    Reads model: link_body; sensors: mass, pose, turns, wrench; model.tree: gravity; sensors.memory: A_WB, V_WB.
+    Reads model: link_body; sensors: lifted, mass, pose, turns, wrench; model.tree: gravity; sensors.memory: A_WB, V_WB.
     Writes sensors: turns, wrench.
     """
     body, pose, wrench, mass = (
@@ -171,15 +171,30 @@ def _find_momentum_rate(model, sensors, link):
         i, j = (r + 1) % 3, (r + 2) % 3
         u = (u0, u1, u2)
         linear = A[body, 3 + r] if body >= 0 else -model.tree.gravity[r]
-        if (
-            mass[_HAS_WEIGHT] == 0.0
-        ):  # it does not fall, so that only its acceleration in the world takes a force
-            linear += model.tree.gravity[r]
         turning = a[i] * x[j] - a[j] * x[i] + w[i] * u[j] - w[j] * u[i]
         wrench[3 + r] = mass[_MASS] * (linear + turning)
         wrench[r] = 0.0
     _add_spin(sensors, link, w, a, wrench)
     _add_moment(x, wrench[3:], 1.0, wrench)
+    if sensors.lifted[link, _MASS] > 0.0:
+        _add_lift(sensors, model.tree.gravity, link)
+
+
+@kernel
+def _add_lift(sensors, gravity, link):
+    """Add the weight that is taken off a link: it does not fall, so that only its acceleration takes a force.
+
+    Reads sensors: lifted, pose, turns, wrench.
+    Writes sensors: turns, wrench.
+    """
+    lifted, pose, wrench = sensors.lifted[link], sensors.pose[link], sensors.wrench[link]
+    moment = sensors.turns[0]
+    for r in range(3):
+        moment[r] = lifted[_MASS] * pose[9 + r]
+        for k in range(3):
+            moment[r] += pose[3 * r + k] * lifted[_CENTRE + k]
+        wrench[3 + r] += lifted[_MASS] * gravity[r]
+    _add_moment(moment, gravity, 1.0, wrench)
 
 
 @kernel

@@ -22,7 +22,6 @@ class LinkMasses(NamedTuple):
         mass: (..., links) kg.
         p_LCo: (..., links, 3) centre of mass, m.
         I_LCo: (..., links, 3, 3) inertia about it, kg m^2.
-        is_weightless: (links,) which of them gravity does not pull.
         lifted: (links, 4) mass whose weight is taken off each, kg, and its first moment, kg m: that of the scene's
             description, as the steps have it, whatever mass a batch gives.
     """
@@ -30,7 +29,6 @@ class LinkMasses(NamedTuple):
     mass: Any
     p_LCo: Any
     I_LCo: Any
-    is_weightless: NDArray[np.bool_]
     lifted: Array
 
 
@@ -39,15 +37,14 @@ def masses_of(links: Sequence[LinkSpec]) -> LinkMasses:
     inertials = [link.inertial for link in links]
     mass = np.array([0.0 if one is None else one.mass for one in inertials])
     p_LCo = np.array([np.zeros(3) if one is None else one.p_LCo for one in inertials]).reshape(-1, 3)
-    is_weightless = np.array([not link.has_weight for link in links], dtype=bool)
-    lifted = np.where(is_weightless, mass, 0.0)[:, None]
+    falls = np.array([link.has_weight for link in links], dtype=bool)
+    lifted = np.where(falls, 0.0, mass)[:, None]
     return LinkMasses(
         mass=mass,
         p_LCo=p_LCo,
         I_LCo=np.array([np.zeros((3, 3)) if one is None else one.I_LCo for one in inertials]).reshape(
             -1, 3, 3
         ),
-        is_weightless=is_weightless,
         lifted=np.hstack([lifted, lifted * p_LCo]),
     )
 
@@ -90,7 +87,7 @@ def with_other_bodies(
             mass[..., first] = mass_now[..., body]
         lacks = I_BCo[..., body, :, :] - share[..., None, None] * numpy.asarray(described.I_BCo[body])
         I_LCo[..., first, :, :] += R_BL[0].T @ lacks @ R_BL[0]
-    return LinkMasses(mass, p_LCo, I_LCo, masses.is_weightless, masses.lifted)
+    return LinkMasses(mass, p_LCo, I_LCo, masses.lifted)
 
 
 def momentum_rates(numpy: Any, masses: LinkMasses, gravity: Array, X_WL: Any, V_WL: Any, A_WL: Any) -> Any:
