@@ -119,8 +119,8 @@ class LinkBuilder:
             rgba: Colour, four numbers in 0 … 1.
             visual: Whether the shape is drawn.
             collision: Whether the shape takes part in contact.
-            **values: Lengths, by the keys of a scene file (``radius=0.1``; ``path="cup.stl"``), and contact properties
-                (``modulus``, ``friction``, ``compliance``, …; ``friction`` sets both coefficients).
+            **values: Lengths, by the keys of a scene file (``radius=0.1``), or a mesh's ``path``, text or ``Path``;
+                and contact properties (``modulus``, ``friction``, …; ``friction`` sets both coefficients).
 
         Raises:
             InputError: The kind or a keyword is unknown, or a value does not fit.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, TypeVar
@@ -174,4 +175,5 @@ def shape_choice(kind: str, values: Mapping[str, Any], place: CallSite) -> tuple
             mend = did_you_mean(name, [*own, *CONTACT_KEYS])
             raise place.error(f"'{name}' is neither a length nor a contact property", mend)
     mine = {key: value for key, value in values.items() if key in own}
+    mine = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in mine.items()}
     return section({kind: mine}, ShapeChoice, place), {k: v for k, v in values.items() if k not in own}

@@ -167,6 +167,20 @@ def test_inertia_of_two_halves_is_that_of_the_whole(mass, x):
     np.testing.assert_allclose(two.I_LCo, one.I_LCo, rtol=1e-12, atol=1e-15 * mass)
 
 
+def test_a_mesh_may_be_named_by_a_path(tmp_path):
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "cube.stl")
+    found = []
+    for path in (tmp_path / "cube.stl", str(tmp_path / "cube.stl")):
+        builder = hs.SceneBuilder("cubes")
+        builder.add_static("table", "mesh", path=path)
+        builder.add_body("cube", 1.0, xyz=(0, 0, 0.1)).add_shape("mesh", path=path)
+        scene = builder.build()
+        found.append([scene.spec.environment[0].shape, scene.robots[0].links[0].collisions[0].shape])
+    assert found[0] == found[1]
+    with pytest.raises(hs.InputError, match=r"link 'b', mesh, path: .*no.stl' names no file"):
+        hs.SceneBuilder("s").add_body("b", 1.0).add_shape("mesh", path=tmp_path / "no.stl")
+
+
 def test_mass_follows_from_the_density(tmp_path):
     trimesh.creation.box((0.1, 0.2, 0.3)).export(tmp_path / "box.stl")
     scene = SceneBuilder()
