@@ -9,6 +9,7 @@ import pytest
 
 import hydro_sim_core as hs
 from hydro_sim_core.simulation import World
+from support.contact.poses import pose
 
 SIZE, MASS = (0.05, 0.05, 0.03), 0.1
 GRAVITY, FRICTION = 9.81, 0.2
@@ -53,3 +54,21 @@ def test_nothing_slows_what_slides_without_friction(on_top: bool, speed: float) 
     world = sliding(speed, friction=0.0, on_top=on_top)
     world.step(100)
     assert world.v[3] == pytest.approx(speed, rel=3e-3)
+    assert world.diagnostics()["fast_steps"] == 0
+
+
+@pytest.mark.parametrize(("speed", "fall"), [(3.0, 0.3), (1.0, 0.3), (2.0, 0.1), (3.0, 0.1)])
+@pytest.mark.parametrize("gap", [2.2e-3, 2.6e-3, 3.0e-3])
+def test_a_box_that_lands_on_the_run_slides_on(speed: float, fall: float, gap: float) -> None:
+    """It loses friction times what stops its fall, and does not come in so deep that its leading edge digs in.
+
+    The rest is damping of the narrow faces at that edge; in steps of 20 µs as much is lost.
+    """
+    world = sliding(speed)
+    world.reset()
+    world.place("moves", pose((0.0, 0.0, 0.5 * SIZE[2] + gap)), [0, 0, 0, speed, 0, -fall])
+    world.step(80)
+    expected = speed - FRICTION * (fall + GRAVITY * world.time)
+    assert world.v[3] == pytest.approx(expected, abs=1.1e-2 * speed)
+    assert world.frame_pose("moves")[2, 2] == pytest.approx(1.0, abs=1e-8)
+    assert world.diagnostics()["fast_steps"] <= 2

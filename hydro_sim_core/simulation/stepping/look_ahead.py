@@ -29,6 +29,7 @@ from hydro_sim_core.simulation.stepping.overlaps import (
     overlap_at,
     overlap_foreseen,
     overlap_of_solve,
+    way_into_overlap,
 )
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
@@ -213,10 +214,10 @@ def _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, 
     if farthest < reach:
         # Poses farther apart than the bodies are thick would miss them.
         return math.ceil(min(reach / farthest, MOST_PIECES))
-    gain, share, depth, energy = math.inf, 0.0, 0.0, 0.0
     if is_stiff:
-        gain = 0.5 * model.pair_flat[pair] * (reach / steps) ** 2
-    elif is_rigid:
+        return _pieces_of_approach(model, finder, pair, reach, steps, dt)
+    gain, share, depth, energy = math.inf, 0.0, 0.0, 0.0
+    if is_rigid:
         # A corner that is pressed in hides by its depth that the flat behind it comes down.
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
         share = DEEPER_SHARE
@@ -229,6 +230,22 @@ def _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, 
     if gets_deeper(model, finder, pair, reach, depth, energy, room, share, gain, dt):
         return math.ceil(min(reach / stride, MOST_PIECES))
     return 1
+
+
+@kernel
+def _pieces_of_approach(model, finder, pair, reach, steps, dt):
+    """Number of pieces that a compliant pair needs whose time constant is shorter than the step by a factor ``steps``.
+
+    What slides brings its speed along the contact, not into it: a box that lands on the run must not come deeper than
+    one that falls.
+
+    Reads model: pair_foreseen, pair_stride.
+    """
+    way = way_into_overlap(model, finder, pair, reach, steps, dt)
+    if way == 0.0:
+        return 1
+    stride = min(model.pair_stride[pair], model.pair_foreseen[pair] + way / steps)
+    return math.ceil(min(way / stride, MOST_PIECES))
 
 
 @kernel

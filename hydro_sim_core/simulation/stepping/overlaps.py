@@ -10,6 +10,7 @@ from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     face_at,
     speed_along,
+    speed_along_normal,
     steepness_of,
 )
 from hydro_sim_core.contact.pressure_field.fans import split_into_fans
@@ -58,6 +59,72 @@ def gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, d
         if deep > most_depth or stored > most_energy:
             return True
     return False
+
+
+@kernel
+def way_into_overlap(model, scratch, pair, reach, steps, dt):
+    """Way that the bodies of a compliant pair, if they went on freely, would approach into an overlap, m.
+
+    It is 0 where no overlap begins that matters: its energy is a small share of what the bodies come with along its
+    normals, or they come so slowly that the margin foresees it.
+
+    Args:
+        model: ``Model``.
+        scratch: ``Scratch`` with the twists ``V_WB``.
+        pair: Row of the pair.
+        reach: Largest way that the bodies move relative to each other in the step, m.
+        steps: How many steps that keep that energy small are in this one, more than 1 (``Model.pair_rate``).
+        dt: Length of the step, s.
+
+    Reads model: pair_flat, pair_foreseen, pair_room; scratch.patches: first_face, num.
+    """
+    poses = poses_of(model, pair, reach)
+    deep, stored = overlap_now(model, scratch, pair)
+    most_depth, first = deep + model.pair_room[pair], scratch.patches.first_face[scratch.patches.num[0]]
+    for k in range(1, poses + 1):
+        deep, energy, num = overlap_at(model, scratch, pair, dt * k / poses)
+        if deep > most_depth:
+            return reach
+        if energy > stored:
+            way = min(dt * _speed_of_approach(model, scratch, pair, first, first + num), reach)
+            gain = 0.5 * model.pair_flat[pair] * (way / steps) ** 2
+            if way > model.pair_foreseen[pair] + way / steps and energy > stored + gain:
+                return way
+    return 0.0
+
+
+@kernel
+def _speed_of_approach(model, scratch, pair, first, last):
+    """Root of the mean square speed along the normals of faces that were found last, weighted by their forces, m/s.
+
+    Reads model: geometry_body, pairs; scratch: V_WB, X_moved, twist; scratch.faces: data.
+    Writes scratch: twist.
+    """
+    data, V, X_WB, about = scratch.faces.data, scratch.twist, scratch.X_moved[1], (0.0, 0.0, 0.0)
+    V[:] = 0.0
+    for side in range(2):
+        body, sign = model.geometry_body[model.pairs[pair, side]], 2.0 * side - 1.0
+        if body >= 0:
+            _add_twist(scratch.V_WB[body], sign, X_WB, V)
+    forces = squares = 0.0
+    for f in range(first, last):
+        face = face_at(data, f)
+        if face.pressure > 0.0:
+            force, speed = face.area * face.pressure, speed_along_normal(face, about, V)
+            forces, squares = forces + force, squares + force * (speed * speed)
+    return math.sqrt(squares / forces) if forces > 0.0 else 0.0
+
+
+@kernel
+def _add_twist(V_W, sign, X_WB, V):
+    """Add ``sign`` times a twist about the world's origin to ``V`` (6,), about the origin and along the axes of B."""
+    x, y, z = X_WB[0, 3], X_WB[1, 3], X_WB[2, 3]
+    u0 = V_W[3] + V_W[1] * z - V_W[2] * y
+    u1 = V_W[4] + V_W[2] * x - V_W[0] * z
+    u2 = V_W[5] + V_W[0] * y - V_W[1] * x
+    for i in range(3):
+        V[i] += sign * (X_WB[0, i] * V_W[0] + X_WB[1, i] * V_W[1] + X_WB[2, i] * V_W[2])
+        V[3 + i] += sign * (X_WB[0, i] * u0 + X_WB[1, i] * u1 + X_WB[2, i] * u2)
 
 
 @kernel
