@@ -215,8 +215,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     relaxation, stiction_speed = model.pair_relaxation[pair], model.options.stiction_speed
     inverse_mass, is_recovered = scratch.problem.delassus[p], scratch.patches.is_recovered[p]
     slides = not is_rigid and not is_recovered
-    if slides:
-        set_sliding(scratch, p, pair, V)
+    motion = set_sliding(scratch, p, pair, V) if slides else 0.0
     faded, block, lane = 0.0, scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         face = face_at(data, f)
@@ -232,18 +231,14 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         area, slope = set_push(face, ways, scratch.mean_push, push)
         num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
         share = rising * area / num
+        false_rise = dt * rise_of_passing(face, p_GR, V, motion) if slides else 0.0
         way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
             pressure = pressure_at(face, points[j]) if num > 1 else face.pressure
             out, ahead = blocks[block], dt + relaxation if pressure > 0.0 else dt
-            x = face.centroid[0] - p_GR[0] + way[0]
-            y = face.centroid[1] - p_GR[1] + way[1]
-            z = face.centroid[2] - p_GR[2] + way[2]
-            if num > 1:
-                x, y, z = x + points[j, 0], y + points[j, 1], z + points[j, 2]
-            false_rise = dt * rise_of_passing(face, (x, y, z), V) if slides else 0.0
-            out[X * LANES + lane], out[(X + 1) * LANES + lane], out[(X + 2) * LANES + lane] = x, y, z
             for i in range(3):
+                x_i = face.centroid[i] - p_GR[i] + way[i]
+                out[(X + i) * LANES + lane] = x_i + points[j, i] if num > 1 else x_i
                 out[(N + i) * LANES + lane] = push[i]
             out[ELASTIC * LANES + lane] = share * (pressure - false_rise)
             out[STIFFNESS_DT * LANES + lane] = ahead * max(slope, pressure / reach) * share
