@@ -240,8 +240,8 @@ def run(
     )
     margin_comparisons, margin_series = _sweep_margins(margins)
     rows = [*comparisons, *bare_comparisons, *margin_comparisons, *_compare_rods(), *_compare_mug()]
-    series = {**bare_series, **margin_series}
-    return ExperimentReport("Box on a box", SOURCE, tuple(with_verdicts(rows, {at_rest.quantity})), series)
+    verdicts, series = with_verdicts(rows, {at_rest.quantity}), {**bare_series, **margin_series}
+    return ExperimentReport("Box on a box", SOURCE, tuple(verdicts), series)
 
 
 def _sweep_without_margin(stacks: list[Stack]) -> tuple[list[Comparison], dict[str, list[float]]]:
@@ -359,11 +359,9 @@ def _compare_mug() -> list[Comparison]:
 
 def measure(stack: Stack) -> Rattle:
     """Motion of the stack after the start with the largest motion."""
-    # Of stacks that all rest round-off would choose one.
-    return max(
-        (_measure(stack, *start) for start in STARTS),
-        key=lambda rattle: (max(rattle.acceleration, SETTLING), rattle.spread),
-    )
+    # Of stacks that all rest round-off would choose one by its acceleration.
+    rattles = [_measure(stack, *start) for start in STARTS]
+    return max(rattles, key=lambda rattle: (max(rattle.acceleration, SETTLING), rattle.spread))
 
 
 def mean_spread(stack: Stack) -> float:
@@ -428,11 +426,7 @@ def _corners(stack: Stack) -> Array:
 
 
 def _depths(world: World, stack: Stack) -> Array:
-    """Depths p / g of the faces with pressure between the boxes, m.
-
-    Where a vertical side cuts into the other box, the field is nearly constant across the face and p / g is not a
-    depth.
-    """
+    """Depths p / g of the faces with pressure between the boxes, m; upright ones, of hardly any slope, have none."""
     steep = 0.5 * stack.modulus / (min(stack.size) / 2.0)
     for patch in world.contacts:
         if {patch.name_a, patch.name_b} == {"lower", "upper"}:

@@ -74,7 +74,7 @@ def test_a_block_that_is_not_there_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("height", [0.0598, 0.0600, 0.0603])
-@pytest.mark.parametrize(("modulus", "most"), [(1e8, 1.1), (2e12, 2.0)])
+@pytest.mark.parametrize(("modulus", "most"), [(1e8, 1.1), (2e12, 1.7)])
 def test_a_block_in_the_way_ends_it_in_the_period_in_which_it_presses_too_hard(
     monkeypatch, height, modulus, most
 ):
