@@ -174,6 +174,5 @@ def shape_choice(kind: str, values: Mapping[str, Any], place: CallSite) -> tuple
         if name not in own and name not in CONTACT_KEYS:
             mend = did_you_mean(name, [*own, *CONTACT_KEYS])
             raise place.error(f"'{name}' is neither a length nor a contact property", mend)
-    mine = {key: value for key, value in values.items() if key in own}
-    mine = {key: os.fspath(value) if isinstance(value, os.PathLike) else value for key, value in mine.items()}
+    mine = {k: os.fspath(v) if isinstance(v, os.PathLike) else v for k, v in values.items() if k in own}
     return section({kind: mine}, ShapeChoice, place), {k: v for k, v in values.items() if k not in own}

@@ -27,7 +27,7 @@ from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
-from hydro_sim_core.simulation.stepping.placement import place_geometries
+from hydro_sim_core.simulation.stepping.placement import place_geometries, twist_of_pair
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.face_laws import normal_law
@@ -193,21 +193,6 @@ def _press_patches(model, scratch, v):
             if body >= 0:
                 add_wrench(patches.wrench[p], sign, x, tree.F_WB[body])
         _move_to_reference_point(scratch, p)
-
-
-@kernel
-def twist_of_pair(V_WB, body_a, body_b, R_WG, p_WG, twist):
-    """Twist (6,) of body B relative to A at the origin of a frame G and in its axes."""
-    for k in range(6):
-        of_b = V_WB[body_b, k] if body_b >= 0 else 0.0
-        twist[k] = of_b - (V_WB[body_a, k] if body_a >= 0 else 0.0)
-    w0, w1, w2 = twist[0], twist[1], twist[2]
-    u0 = twist[3] + w1 * p_WG[2] - w2 * p_WG[1]
-    u1 = twist[4] + w2 * p_WG[0] - w0 * p_WG[2]
-    u2 = twist[5] + w0 * p_WG[1] - w1 * p_WG[0]
-    for i in range(3):
-        twist[i] = R_WG[0, i] * w0 + R_WG[1, i] * w1 + R_WG[2, i] * w2
-        twist[3 + i] = R_WG[0, i] * u0 + R_WG[1, i] * u1 + R_WG[2, i] * u2
 
 
 @kernel(inline=True)

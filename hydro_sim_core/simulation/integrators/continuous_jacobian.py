@@ -22,12 +22,11 @@ from hydro_sim_core.simulation.integrators.continuous_forces import (
     press_faces,
     solve_accelerations,
     turn,
-    twist_of_pair,
 )
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
-from hydro_sim_core.simulation.stepping.placement import set_relative_pose
+from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
 
 #: Difference of a coordinate or velocity: far above round-off, far below depths and stiction speeds.
 JACOBIAN_STEP = 1e-8

@@ -22,12 +22,11 @@ from hydro_sim_core.simulation.integrators.continuous_forces import (
     apply_efforts,
     place_bodies,
     solve_accelerations,
-    twist_of_pair,
 )
 from hydro_sim_core.simulation.stepping.fastest import all_slow_enough
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches
 from hydro_sim_core.simulation.stepping.model import MachineData
-from hydro_sim_core.simulation.stepping.placement import set_relative_pose
+from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
 from hydro_sim_core.simulation.stepping.soft_model import SoftPairs, SoftScratch
 from hydro_sim_core.simulation.stepping.step import DONE, NOT_FINITE
 

@@ -25,7 +25,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
 from hydro_sim_core.simulation.stepping.look_ahead import set_motions
 from hydro_sim_core.simulation.stepping.overlaps import gets_deeper, poses_of, set_moved_relative_pose
-from hydro_sim_core.simulation.stepping.placement import set_relative_pose
+from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
 
 #: Places along its way at which a face is looked at, for each pose that look-ahead takes.
 PLACES = 4
@@ -140,25 +140,13 @@ def _has_rising_face(model, scratch, p, room, dt):
 def _set_relative_twist(model, scratch, p):
     """Write the twist of A relative to B of patch p about the origin of B, in its axes, to ``scratch.twist``.
 
-    Reads model: geometry_body, pairs; scratch: R_WG, V_WB, p_WG, relative; scratch.patches: pair.
-    Writes scratch: relative, twist.
+    Reads model: geometry_body, pairs; scratch: R_WG, V_WB, p_WG, twist; scratch.patches: pair.
+    Writes scratch: twist.
     """
     pair = scratch.patches.pair[p]
-    b, V = model.pairs[pair, 1], scratch.twist
-    W = scratch.relative
-    W[:] = 0.0
-    for side in range(2):
-        body = model.geometry_body[model.pairs[pair, side]]
-        if body >= 0:
-            for i in range(6):
-                W[i] += (1.0 - 2.0 * side) * scratch.V_WB[body, i]
-    p_WB, R = scratch.p_WG[b], scratch.R_WG[b]
-    W[3] += W[1] * p_WB[2] - W[2] * p_WB[1]
-    W[4] += W[2] * p_WB[0] - W[0] * p_WB[2]
-    W[5] += W[0] * p_WB[1] - W[1] * p_WB[0]
-    for i in range(3):
-        V[i] = R[0, i] * W[0] + R[1, i] * W[1] + R[2, i] * W[2]
-        V[i + 3] = R[0, i] * W[3] + R[1, i] * W[4] + R[2, i] * W[5]
+    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+    body_a, body_b = model.geometry_body[a], model.geometry_body[b]
+    twist_of_pair(scratch.V_WB, body_b, body_a, scratch.R_WG[b], scratch.p_WG[b], scratch.twist)
 
 
 @kernel

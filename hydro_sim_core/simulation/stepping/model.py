@@ -230,7 +230,6 @@ class Scratch(NamedTuple):
         edge_box: (6,) bounds of the faces at a sharp edge, lower then upper corner, in the frame of the patch, m.
         push_along: (3,) direction in which the present face pushes.
         face_points: (POINTS, 3) where it does, relative to its centroid, m.
-        relative: (6,) relative twist of the present pair, world axes.
         depth: (G,) largest depth of a face of each geometry, m.
         false_pair: (P,) rows of ``Model.pairs`` of pairs of which faces were left out (see ``false_faces``).
         num_false: (1,) number of these.
@@ -285,7 +284,6 @@ class Scratch(NamedTuple):
     edge_box: Float1D
     push_along: Float1D
     face_points: Float2D
-    relative: Float1D
     depth: Float1D
     false_pair: Int1D
     num_false: Int1D
@@ -429,7 +427,6 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         edge_box=np.zeros(6),
         push_along=np.zeros(3),
         face_points=np.zeros((POINTS, 3)),
-        relative=np.zeros(6),
         depth=np.zeros(num_geometries),
         false_pair=np.zeros(num_pairs, dtype=np.int64),
         num_false=np.zeros(1, dtype=np.int64),

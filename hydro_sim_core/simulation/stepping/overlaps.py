@@ -17,6 +17,7 @@ from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.report import OVERLAPS
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area, pressure_at, set_points
+from hydro_sim_core.simulation.stepping.placement import twist_of_pair
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT
@@ -101,11 +102,9 @@ def _speed_of_approach(model, scratch, pair, first, last):
     Writes scratch: twist.
     """
     data, V, X_WB, about = scratch.faces.data, scratch.twist, scratch.X_moved[1], (0.0, 0.0, 0.0)
-    V[:] = 0.0
-    for side in range(2):
-        body, sign = model.geometry_body[model.pairs[pair, side]], 2.0 * side - 1.0
-        if body >= 0:
-            _add_twist(scratch.V_WB[body], sign, X_WB, V)
+    body_a = model.geometry_body[model.pairs[pair, 0]]
+    body_b = model.geometry_body[model.pairs[pair, 1]]
+    twist_of_pair(scratch.V_WB, body_a, body_b, X_WB[:, :3], X_WB[:, 3], V)
     forces = squares = 0.0
     for f in range(first, last):
         face = face_at(data, f)
@@ -113,18 +112,6 @@ def _speed_of_approach(model, scratch, pair, first, last):
             force, speed = face.area * face.pressure, speed_along_normal(face, about, V)
             forces, squares = forces + force, squares + force * (speed * speed)
     return math.sqrt(squares / forces) if forces > 0.0 else 0.0
-
-
-@kernel
-def _add_twist(V_W, sign, X_WB, V):
-    """Add ``sign`` times a twist about the world's origin to ``V`` (6,), about the origin and along the axes of B."""
-    x, y, z = X_WB[0, 3], X_WB[1, 3], X_WB[2, 3]
-    u0 = V_W[3] + V_W[1] * z - V_W[2] * y
-    u1 = V_W[4] + V_W[2] * x - V_W[0] * z
-    u2 = V_W[5] + V_W[0] * y - V_W[1] * x
-    for i in range(3):
-        V[i] += sign * (X_WB[0, i] * V_W[0] + X_WB[1, i] * V_W[1] + X_WB[2, i] * V_W[2])
-        V[3 + i] += sign * (X_WB[0, i] * u0 + X_WB[1, i] * u1 + X_WB[2, i] * u2)
 
 
 @kernel

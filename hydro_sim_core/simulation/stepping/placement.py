@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""Where geometries are: their poses and bounding boxes in the world, and poses in each other."""
+"""Where geometries are: their poses and bounding boxes in the world, and poses and motions in each other."""
 
 from __future__ import annotations
 
@@ -71,6 +71,21 @@ def set_relative_pose(scratch, a, b, R_BA, p_BA):
             for k in range(3):
                 s += scratch.R_WG[b, k, i] * scratch.R_WG[a, k, j]
             R_BA[i, j] = s
+
+
+@kernel
+def twist_of_pair(V_WB, body_a, body_b, R_WG, p_WG, twist):
+    """Twist (6,) of body B relative to A at the origin of a frame G and in its axes."""
+    for k in range(6):
+        of_b = V_WB[body_b, k] if body_b >= 0 else 0.0
+        twist[k] = of_b - (V_WB[body_a, k] if body_a >= 0 else 0.0)
+    w0, w1, w2 = twist[0], twist[1], twist[2]
+    u0 = twist[3] + w1 * p_WG[2] - w2 * p_WG[1]
+    u1 = twist[4] + w2 * p_WG[0] - w0 * p_WG[2]
+    u2 = twist[5] + w0 * p_WG[1] - w1 * p_WG[0]
+    for i in range(3):
+        twist[i] = R_WG[0, i] * w0 + R_WG[1, i] * w1 + R_WG[2, i] * w2
+        twist[3 + i] = R_WG[0, i] * u0 + R_WG[1, i] * u1 + R_WG[2, i] * u2
 
 
 @kernel

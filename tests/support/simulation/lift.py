@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import hydro_sim_core as hs
+from hydro_sim_core.description import LoadedScene
 
 _INERTIAL = (
     '<inertial><mass value="{}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 )
 
 
-def lift_scene(folder: Path, lifted: str, **more: Any) -> Any:
+def lift_scene(folder: Path, lifted: str) -> LoadedScene:
     """The lift, whose joint ``up`` has no drive.
 
     Args:
         folder: Where its description is written.
         lifted: Which link gravity does not pull: ``carriage``, of 2 kg, or ``load``, of 1 kg.
-        more: Keywords of the scene.
     """
     path = folder / "lift.urdf"
     path.write_text(
@@ -28,7 +27,7 @@ def lift_scene(folder: Path, lifted: str, **more: Any) -> Any:
         '<joint name="grip" type="fixed"><parent link="carriage"/><child link="load"/><origin xyz="0 0.2 0"/></joint>'
         f'<gazebo reference="{lifted}"><gravity>0</gravity></gazebo></robot>'
     )
-    builder = hs.SceneBuilder("lift", **more)
+    builder = hs.SceneBuilder("lift")
     builder.add_urdf(path, "lift", repair="silent")
     builder.add_sensor("ft", "force_torque", "carriage")
     builder.add_sensor("load_ft", "force_torque", "load")
