@@ -245,8 +245,6 @@ class BatchWorld(FixedAttributes):
     def joint_wrench(self, joint: str) -> Any:
         """Wrenches that a joint transmits in every world, as ``World.joint_wrench`` and a force-torque sensor in it.
 
-        Under error control and with the continuous integrator contact is that of the last part of the step only.
-
         Args:
             joint: Any joint, fixed ones included; ``MODEL_base`` is that between a model's root and the world.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.simulation.integrators.other_steps import continuous_memory, cross_continuous
 from hydro_sim_core.simulation.integrators.radau import EVALUATIONS, STEPS
+from hydro_sim_core.simulation.integrators.step_means import suits
 from hydro_sim_core.simulation.integrators.steppers import StepFailed, overflow_of
 from hydro_sim_core.simulation.integrators.substeps import no_substeps
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -54,10 +55,8 @@ class ContinuousSteps:
     @property
     def other_steps(self) -> Handle:
         """See ``LoopStepper``."""
-        if self._memory is None:
-            size = len(self.machine.state.q) + len(self.machine.state.v)
-            patches = len(self.machine.scratch.patches.pair)
-            self._memory = continuous_memory(size, patches, self._accuracy, self._counts)
+        if self._memory is None or not suits(self._memory.struct.radau.means, self.machine):
+            self._memory = continuous_memory(self.machine, self._accuracy, self._counts)
         return self._memory
 
     @property

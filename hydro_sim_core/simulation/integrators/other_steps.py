@@ -22,7 +22,9 @@ from hydro_sim_core.simulation.integrators.continuous_forces import hold_prescri
 from hydro_sim_core.simulation.integrators.radau import integrate
 from hydro_sim_core.simulation.integrators.radau_memory import Radau, make_radau
 from hydro_sim_core.simulation.integrators.soft_forces import advance_soft
+from hydro_sim_core.simulation.integrators.step_means import make_step_means, step_means_of
 from hydro_sim_core.simulation.stepping.fastest import all_slow_enough
+from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.soft_model import (
     SoftPairs,
@@ -178,21 +180,25 @@ def _take_over(machine, radau):
     state.faceless[0] += 1 if scratch.patches.num_faceless[0] > 0 else 0
 
 
-def continuous_memory(size: int, patches: int, accuracy: float, counts: np.ndarray) -> Handle:
-    """Memory of the continuous model; arguments as for ``make_radau``."""
-    clouds = no_soft_pairs()
-    return Handle(
-        OtherSteps(1, make_radau(size, patches, accuracy, counts), clouds, make_soft_scratch(clouds, 0))
-    )
+def continuous_memory(machine: Machine, accuracy: float, counts: np.ndarray) -> Handle:
+    """Memory of the continuous model for a machine; other arguments as for ``make_radau``."""
+    size, clouds = len(machine.state.q) + len(machine.state.v), no_soft_pairs()
+    patches, means = len(machine.scratch.patches.pair), step_means_of(machine)
+    radau = make_radau(size, patches, accuracy, counts, means, machine.tree_of_velocity)
+    return Handle(OtherSteps(1, radau, clouds, make_soft_scratch(clouds, 0)))
 
 
 def soft_memory(clouds: SoftPairs, soft: SoftScratch) -> Handle:
     """Memory of smooth contact."""
-    return Handle(OtherSteps(1, make_radau(0, 0, 0.0, np.zeros(3)), clouds, soft))
+    return Handle(OtherSteps(1, _no_radau(), clouds, soft))
 
 
 @cache
 def no_other_steps() -> Handle:
     """Handle of the memory where steps are convex."""
     clouds = no_soft_pairs()
-    return Handle(OtherSteps(0, make_radau(0, 0, 0.0, np.zeros(3)), clouds, make_soft_scratch(clouds, 0)))
+    return Handle(OtherSteps(0, _no_radau(), clouds, make_soft_scratch(clouds, 0)))
+
+
+def _no_radau() -> Radau:
+    return make_radau(0, 0, 0.0, np.zeros(3), make_step_means(0, 0, 0), np.zeros(0))

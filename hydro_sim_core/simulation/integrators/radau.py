@@ -15,6 +15,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.simulation.integrators.continuous_forces import state_derivative
 from hydro_sim_core.simulation.integrators.continuous_jacobian import state_jacobian
+from hydro_sim_core.simulation.integrators.step_means import add_part, forget_parts, keep_part, put_means
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, UNCONVERGED
 from hydro_sim_core.solvers.lu import factorise_complex_lu, factorise_lu, solve_complex_lu, solve_lu
 
@@ -31,6 +32,8 @@ STEPS, EVALUATIONS = range(2)
 _C = (0.1550510257216822, 0.6449489742783178, 1.0)
 #: The inverse of the method's matrix has these eigenvalues: a real one and a pair, real part and +- imaginary part.
 _REAL, _PAIR, _IMAGINARY = 3.637834252744496, 2.6810828736277523, 3.0504301992474105
+#: Weights of the rates at the stages in the change over a step: (16 -+ sqrt(6)) / 36, and 1/9.
+_B = (0.37640306270046725, 0.512485826188422, 1.0 / 9.0)
 #: Its eigenvectors: of the real one; real and imaginary part of the pair's. And the inverse.
 _T = (
     (0.09443876248897524, -0.1412552950209542, -0.030029194105147424),
@@ -74,6 +77,7 @@ def integrate(machine, radau, dt):
     y[:] = 0.0
     progress[:] = 0.0
     radau.pace[:] = 0.0
+    forget_parts(radau.means)
     progress[_IS_CURRENT] = 1.0
     if not _evaluate(machine, radau, dt, y, radau.f):
         return NO_ROOM
@@ -103,6 +107,8 @@ def integrate(machine, radau, dt):
         t = dt if is_last else t + length
     if t < dt or proposed < LEAST_SHARE * dt:
         return UNCONVERGED
+    if not put_means(machine, radau.means, dt):
+        return NO_ROOM
     machine.state.substep[0] = proposed
     return DONE
 
@@ -191,7 +197,7 @@ def _try_step(machine, radau, dt, h, is_last):
     Returns the length of the next one over this one; -1 without room for contact faces. ``progress`` tells whether it
     is kept.
 
-    Reads radau: Z, error, f, pace, progress, trial, y.
+    Reads radau: Z, error, f, pace, progress, tree_of_v, trial, y.
     Writes radau: error, f, last, pace, progress, trial, y.
     """
     progress = radau.progress
@@ -232,7 +238,9 @@ def _try_step(machine, radau, dt, h, is_last):
         radau.y[i] += radau.Z[2, i]
         for stage in range(3):
             radau.last[stage, i] = radau.Z[stage, i]
-    # Of the last step, what is evaluated here is what a machine tells.
+    for stage in range(3):
+        add_part(machine.model, radau.means, stage, _B[stage] * h, 0.0, radau.tree_of_v)
+    # Faces that are told are those of the end of the last step, which are found here.
     if not _evaluate(machine, radau, dt, radau.y, radau.f):
         return -1.0
     if wants_jacobian and not is_last:
@@ -344,6 +352,7 @@ def _solve_stages(machine, radau, dt, h):
                 radau.trial[i] = radau.y[i] + Z[stage, i]
             if not _evaluate(machine, radau, dt, radau.trial, F[stage]):
                 return -1
+            keep_part(machine, radau.means, stage)
             if not _is_finite(F[stage]):
                 return 0
         size = _newton_step(radau, h)

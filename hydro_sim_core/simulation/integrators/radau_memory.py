@@ -8,6 +8,7 @@ import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Float2D, Int1D
 from hydro_sim_core.simulation.integrators.continuous_jacobian import LinearPatches, make_linear_patches
+from hydro_sim_core.simulation.integrators.step_means import StepMeans
 
 
 class Radau(NamedTuple):
@@ -36,6 +37,8 @@ class Radau(NamedTuple):
         W: (3, n) the same in terms of the eigenvectors.
         F: (3, n) rates at the stages, then the Newton step.
         last: (3, n) stages of the step before.
+        means: What is told of the time step.
+        tree_of_v: (nv,) tree of every velocity.
     """
 
     accuracy: Float1D
@@ -60,9 +63,13 @@ class Radau(NamedTuple):
     W: Float2D
     F: Float2D
     last: Float2D
+    means: StepMeans
+    tree_of_v: Int1D
 
 
-def make_radau(size: int, patches: int, accuracy: float, counts: np.ndarray) -> Radau:
+def make_radau(
+    size: int, patches: int, accuracy: float, counts: np.ndarray, means: StepMeans, tree_of_v: np.ndarray
+) -> Radau:
     """Memory for states of ``size`` coordinates and velocities and a number of patches; ``counts`` (3,) goes on."""
     vector, matrix = (size,), (size, size)
     return Radau(
@@ -88,4 +95,6 @@ def make_radau(size: int, patches: int, accuracy: float, counts: np.ndarray) -> 
         W=np.zeros((3, size)),
         F=np.zeros((3, size)),
         last=np.zeros((3, size)),
+        means=means,
+        tree_of_v=tree_of_v.astype(np.int64),
     )

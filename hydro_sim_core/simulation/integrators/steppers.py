@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from hydro_sim_core.compilation import Entry, Handle
 from hydro_sim_core.simulation.integrators.other_steps import cross_otherwise, no_other_steps
 from hydro_sim_core.simulation.integrators.pieces import Told
+from hydro_sim_core.simulation.integrators.step_means import enlarged, suits
 from hydro_sim_core.simulation.integrators.substeps import (
     GAVE_UP,
     Substeps,
     cross_time_steps,
     make_substeps,
     no_substeps,
+    tell_with_rest,
 )
 from hydro_sim_core.simulation.stepping.fastest import FASTEST
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -247,7 +249,7 @@ class ErrorControlledSteps:
         accuracy: Largest difference of any coordinate allowed between a whole sub-step and its halves, rad or m.
     """
 
-    entries = (cross_time_steps,)
+    entries = (cross_time_steps, tell_with_rest)
     takes = cross_otherwise
 
     def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:
@@ -265,7 +267,7 @@ class ErrorControlledSteps:
     @property
     def substeps(self) -> Handle:
         """See ``LoopStepper``."""
-        if self._memory is None:
+        if self._memory is None or not suits(self._memory.struct.means, self.machine):
             self._memory = Handle(make_substeps(self.machine, self._accuracy, self._counts))
         return self._memory
 
@@ -290,14 +292,18 @@ class ErrorControlledSteps:
 
     def _give_up(self) -> None:
         """Take the rest of a time step as one step, and count it as unconverged."""
-        memory: Substeps = self.substeps.struct
-        begin, machine = copied(memory.begin), self.machine
+        memory, machine = self.substeps, self.machine
+        substeps: Substeps = memory.struct
+        begin, left = copied(substeps.begin), float(substeps.left[0])
         self.failed = self.failed or begin
         try:
-            accept_step(machine, float(memory.left[0]), Told())
+            accept_step(machine, left, Told()).put_into(machine, left)
         except StepFailed:
             machine.restore_state(begin)
             raise
+        if not suits(substeps.means, machine):
+            memory = Handle(substeps._replace(means=enlarged(substeps.means, machine)))
+        tell_with_rest(machine.handle, memory, left, self._time_step)
         machine.state.unconverged[0] += 1
         machine.state.substep[0] = 0.0
         count_as_one(machine, begin)

@@ -10,6 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Handle, Int1D, entry, kernel
+from hydro_sim_core.simulation.integrators.step_means import (
+    StepMeans,
+    add_part,
+    forget_parts,
+    keep_part,
+    make_step_means,
+    put_means,
+    step_means_of,
+)
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import MachineData, State, copied, make_state
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, UNCONVERGED, advance
@@ -30,6 +39,8 @@ MOST_SUBSTEPS = 1000
 GAVE_UP = -1
 #: Words of ``Substeps.counts``: sub-steps kept and rejected, and the shortest that was kept, s.
 TAKEN, REJECTED, SHORTEST = range(3)
+#: Parts of a sub-step: all of it, and its halves.
+_WHOLE, _FIRST_HALF, _SECOND_HALF = range(3)
 
 
 class Substeps(NamedTuple):
@@ -49,6 +60,7 @@ class Substeps(NamedTuple):
         quaternions: First coordinates of quaternions.
         error: (trees + 1,) scratch.
         change: (trees + 1,) scratch.
+        means: What is told of the time step.
     """
 
     accuracy: Float1D
@@ -63,6 +75,7 @@ class Substeps(NamedTuple):
     quaternions: Int1D
     error: Float1D
     change: Float1D
+    means: StepMeans
 
 
 def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Substeps:
@@ -81,6 +94,7 @@ def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Subs
         quaternions=np.array(machine.quaternion_starts, dtype=np.int64),
         error=np.zeros(num_trees),
         change=np.zeros(num_trees),
+        means=step_means_of(machine),
     )
 
 
@@ -102,6 +116,7 @@ def no_substeps() -> Handle:
         quaternions=none,
         error=nothing,
         change=nothing,
+        means=make_step_means(0, 0, 0),
     )
     return Handle(memory)
 
@@ -123,6 +138,21 @@ def cross_time_steps(
     return DONE
 
 
+@entry
+def tell_with_rest(machine: MachineData, substeps: Substeps, left: float, dt: float) -> bool:
+    """Tell of a time step of ``dt`` (s), the last ``left`` (s) of which the machine has just taken in another way.
+
+    False without room for all pairs that pressed in it: then this rest is told alone.
+
+    Reads substeps: tree_of_v.
+    Writes substeps.means: extrapolated.
+    """
+    substeps.means.extrapolated[:] = 0.0
+    keep_part(machine, substeps.means, _WHOLE)
+    add_part(machine.model, substeps.means, _WHOLE, left, 0.0, substeps.tree_of_v)
+    return put_means(machine, substeps.means, dt)
+
+
 @kernel
 def cross_time_step(machine, solve, substeps, dt, gives_up):
     """Advance the state by one time step; result as for ``cross_time_steps``.
@@ -134,6 +164,7 @@ def cross_time_step(machine, solve, substeps, dt, gives_up):
     """
     state, counts = machine.state, substeps.counts
     copy_state(state, substeps.begin)
+    forget_parts(substeps.means)
     wanted, left = state.substep[0], dt
     if wanted == 0.0:
         wanted = dt
@@ -161,6 +192,9 @@ def cross_time_step(machine, solve, substeps, dt, gives_up):
     if status == GAVE_UP and not gives_up:
         copy_state(substeps.begin, state)
         return UNCONVERGED
+    if status == DONE and not put_means(machine, substeps.means, dt):
+        copy_state(substeps.begin, state)
+        return NO_ROOM
     counts[TAKEN] += taken
     counts[REJECTED] += tried - taken
     counts[SHORTEST], substeps.left[0] = shortest, left
@@ -185,28 +219,35 @@ def _take_substep(machine, solve, substeps, length):
 
     Returns their difference, rad or m; infinite where one of them cannot be taken, -1 without room for contact faces.
 
-    Reads substeps: accuracy, weight; machine.state: q; substeps.whole: q.
+    Reads substeps: accuracy, tree_of_v, weight; machine.state: q; substeps.whole: q.
     """
-    state, before, whole = machine.state, substeps.before, substeps.whole
+    state, before, whole, means = machine.state, substeps.before, substeps.whole, substeps.means
     copy_state(state, before)
     status = advance(machine, solve, length, 1, False, False)
     if status == DONE:
+        keep_part(machine, means, _WHOLE)
         copy_state(state, whole)
         copy_state(before, state)
         # Contacts at the beginning were found by the first call.
         status = advance(machine, solve, 0.5 * length, 1, True, False)
     if status == DONE:
+        keep_part(machine, means, _FIRST_HALF)
         status = advance(machine, solve, 0.5 * length, 1, False, False)
     if status == NO_ROOM:
         return -1.0
     error = math.inf
     if status == DONE:
+        keep_part(machine, means, _SECOND_HALF)
         error = 0.0
         for i in range(state.q.shape[0]):
             # Quaternions count double, like rotation vectors.
             error = max(error, abs(substeps.weight[i] * (whole.q[i] - state.q[i])))
     if error <= substeps.accuracy[0]:
         _extrapolate(machine, substeps)
+        tree_of_v = substeps.tree_of_v
+        add_part(machine.model, means, _WHOLE, 0.0, -length, tree_of_v)
+        for half in range(_FIRST_HALF, _SECOND_HALF + 1):
+            add_part(machine.model, means, half, 0.5 * length, 0.5 * length, tree_of_v)
     else:
         copy_state(before, state)
     return error
@@ -217,11 +258,11 @@ def _extrapolate(machine, substeps):
     """Subtract the error estimate from the halves in the state, tree by tree, where it is small.
 
     Reads substeps: change, error, quaternions, tree_of_q, tree_of_v; machine.scratch: M; machine.state: q, v;
-    substeps.before: v; substeps.whole: q, v.
-    Writes substeps: change, error; machine.state: q, v.
+    substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v.
+    Writes substeps: change, error; machine.state: q, v; substeps.means: extrapolated.
     """
     state, whole, v0 = machine.state, substeps.whole, substeps.before.v
-    error, change = substeps.error, substeps.change
+    error, change, share = substeps.error, substeps.change, substeps.means.extrapolated
     for tree in range(error.shape[0]):
         error[tree] = change[tree] = 0.0
     for i in range(state.v.shape[0]):
@@ -229,14 +270,12 @@ def _extrapolate(machine, substeps):
         off, all_of_it = state.v[i] - whole.v[i], state.v[i] - v0[i]
         error[tree] += inertia * (off * off)
         change[tree] += inertia * (all_of_it * all_of_it)
+    for tree in range(error.shape[0]):
+        share[tree] = 1.0 if error[tree] <= SMOOTH * SMOOTH * change[tree] else 0.0
     for i in range(state.v.shape[0]):
-        tree = substeps.tree_of_v[i]
-        is_smooth = error[tree] <= SMOOTH * SMOOTH * change[tree]
-        state.v[i] += state.v[i] - whole.v[i] if is_smooth else 0.0
+        state.v[i] += share[substeps.tree_of_v[i]] * (state.v[i] - whole.v[i])
     for i in range(state.q.shape[0]):
-        tree = substeps.tree_of_q[i]
-        is_smooth = error[tree] <= SMOOTH * SMOOTH * change[tree]
-        state.q[i] += state.q[i] - whole.q[i] if is_smooth else 0.0
+        state.q[i] += share[substeps.tree_of_q[i]] * (state.q[i] - whole.q[i])
     for k in range(substeps.quaternions.shape[0]):
         first, squares = substeps.quaternions[k], 0.0
         for i in range(first, first + 4):

@@ -78,7 +78,7 @@ def _push(data, first, last, ahead, push):
 
 
 @kernel
-def _keep_faces_towards(faces, first, last, direction):
+def keep_faces_towards(faces, first, last, direction):
     """Keep the faces with pressure whose normal has a component along ``direction`` (3,); return one past the last.
 
     Reads faces: data.
@@ -158,7 +158,7 @@ def _find_patch(model, state, scratch, pair, p, count):
             found = find_faces(model.geometries, a, b, R_BA, p_BA, True, query, faces, count)
             if found > faces.num_vertices.shape[0]:
                 return found
-            found = _keep_faces_towards(faces, count, found, sound)
+            found = keep_faces_towards(faces, count, found, sound)
             patches.is_recovered[p] = True
         # The first force of a contact shows its direction, sound or not.
         if dot(sound, sound) > 0.0:
@@ -220,7 +220,7 @@ def _forget_patches(patches):
 def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: int) -> int:
     """Find the faces of the pairs from ``begin`` to ``end`` - 1, behind those found so far; result as ``find_patches``.
 
-    Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; scratch.patches: first_face, num.
+    Reads model: pairs; scratch: bounds; scratch.patches: first_face, num.
     Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, pair.
     """
     patches = scratch.patches
@@ -238,28 +238,30 @@ def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: in
         if found == count:
             continue
         patches.apart[p], patches.area[p] = apart_and_area(model, scratch, pair, count, found)
-        if model.splits_faces:
-            rows = model.pair_rows[pair]
-            complete_polygons(
-                model.geometries,
-                rows[0],
-                rows[1],
-                scratch.R_BA,
-                scratch.p_BA,
-                scratch.query.work,
-                scratch.faces,
-                count,
-                found,
-            )
-            found = split_into_fans(scratch.faces, count, found)
-            if found > scratch.faces.num_vertices.shape[0]:
-                return found
+        found = split_faces(model, scratch, pair, count, found)
+        if found > scratch.faces.num_vertices.shape[0]:
+            return found
         count = found
         patches.pair[p] = pair
         _place_patch(model, scratch, p)
         patches.first_face[p + 1] = count
         patches.num[0] += 1
     return count
+
+
+@kernel
+def split_faces(model, scratch, pair, first, last):
+    """Replace the faces of a pair from ``first`` to ``last`` by triangles, if the model says so; return the new last.
+
+    Reads model: pair_rows, splits_faces; scratch: R_BA, p_BA.
+    """
+    if not model.splits_faces:
+        return last
+    rows, work = model.pair_rows[pair], scratch.query.work
+    complete_polygons(
+        model.geometries, rows[0], rows[1], scratch.R_BA, scratch.p_BA, work, scratch.faces, first, last
+    )
+    return split_into_fans(scratch.faces, first, last)
 
 
 @kernel

@@ -54,11 +54,10 @@ class WorldContacts(WorldKinematics):
     def contacts(self) -> list[ContactPatch]:
         """Contact patches of the last step with the wrenches that the solver applied, averaged over the step.
 
-        Also if a fixed step was taken in pieces: the sum of wrench times step is the change of momentum. Under error
-        control they are those of the last sub-step alone. The faces of a patch are those at the beginning of the step,
-        or of its last piece in which the pair pressed.
-        With the continuous integrator both are of the step's end. Under smooth contact faces are the cells of points
-        that press at the begin of the step, each with its share of the force, and pairs count that are within reach.
+        Also if it was taken in pieces or sub-steps: the sum of wrench times step is the change of momentum. The faces
+        of a patch are those at the beginning of the step, or of its last piece in which the pair pressed; with the
+        continuous integrator those of the step's end. Under smooth contact wrenches are those at its begin, faces are
+        the cells of points that press then, each with its share of the force, and pairs count that are within reach.
         """
         return self.patches_of(self.record_contacts())
 

@@ -1,0 +1,170 @@
+"""Under error control and with the continuous integrator, too, what is told of a time step is the average over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hydro_sim_core as hs
+from hydro_sim_core.contact.laws import EQUIVALENT_POINT
+from hydro_sim_core.viewer.frame import view_patch
+
+G = 9.81
+CONTROLLED = {"integrator": "error_controlled", "accuracy": 1e-5, "tolerance": 1e-12}
+CONTINUOUS = {"integrator": "continuous", "accuracy": 1e-6}
+#: How closely momentum balances, N s of 1 kg at 1 m/s: the solver's tolerance, and that of Newton's method for stages.
+SOLVERS = [pytest.param(CONTROLLED, 1e-9, id="controlled"), pytest.param(CONTINUOUS, 1e-6, id="continuous")]
+
+
+def drop(solver: dict[str, Any], time_step: float = 1e-2, **contact: float) -> hs.World:
+    """A ball of 1 kg and 5 cm, 1 cm above the ground, beside the world's origin."""
+    law = {"modulus": 1e6, "friction": 0.5, **contact}
+    scene = hs.SceneBuilder("drop", time_step=time_step, contact=law, solver=solver)
+    scene.add_ground()
+    scene.add_body("ball", 1.0, inertia=3 * (1e-3,), xyz=(0.3, -0.2, 0.06)).add_shape("sphere", radius=0.05)
+    return hs.World(scene.build())
+
+
+def force_on(world: hs.World, body: str) -> np.ndarray:
+    return sum(
+        (
+            p.force_on_b if p.name_b == body else -p.force_on_b
+            for p in world.contacts
+            if body in (p.name_a, p.name_b)
+        ),
+        np.zeros(3),
+    )
+
+
+@pytest.mark.parametrize(("solver", "allowed"), SOLVERS)
+def test_impulses_of_contacts_are_the_change_of_momentum(solver: Any, allowed: float) -> None:
+    """Of a ball that lands with a spin, sub-step by sub-step; the joint that bears it transmits nothing."""
+    world = drop(solver)
+    world.set_state(world.q, [0, 20.0, 0, 0.3, 0, 0])
+    dt, touched = world.time_step, 0
+    for _ in range(30):
+        v = world.v
+        world.step()
+        force = force_on(world, "ball")
+        np.testing.assert_allclose(force * dt + [0, 0, -G * dt], (world.v - v)[3:], rtol=0, atol=allowed)
+        np.testing.assert_allclose(world.contact_wrench("ball")[3:], force, rtol=0, atol=1e-12 * G)
+        assert np.abs(world.joint_wrench("ball_base")[3:]).max() < allowed / dt
+        touched += bool(np.any(force))
+    assert touched > 10
+
+
+@pytest.mark.parametrize(("solver", "allowed"), SOLVERS)
+def test_moments_of_contacts_are_the_change_of_spin(solver: Any, allowed: float) -> None:
+    """About the middle of the ball, which moves over the ground while it presses and rubs."""
+    world = drop(solver)
+    world.set_state(world.q, [0, 20.0, 0, 0.3, 0, 0])
+    dt = world.time_step
+    for _ in range(30):
+        v, x = world.v, world.frame_pose("ball")[:3, 3]
+        world.step()
+        # Moments are about a fixed point, from which the middle goes away by up to this in a step.
+        way = np.linalg.norm(world.frame_pose("ball")[:3, 3] - x)
+        force = np.linalg.norm(force_on(world, "ball"))
+        moment = sum(
+            (p.moment_on_b(x) * (1 if p.name_b == "ball" else -1) for p in world.contacts), np.zeros(3)
+        )
+        spun = world.frame_pose("ball")[:3, :3] @ (1e-3 * world.v[:3]) - 1e-3 * v[:3]
+        assert abs((moment * dt - spun)[1]) < way * force * dt + allowed
+
+
+@pytest.mark.parametrize(("solver", "allowed"), SOLVERS)
+def test_a_bounce_within_one_step_is_told_with_its_faces(solver: Any, allowed: float) -> None:
+    """The bodies are apart as the step ends; the patch has the impulse, and faces from when they touched."""
+    world = drop(solver, time_step=6e-2, modulus=1e8, dissipation=0.0)
+    world.step()
+    (patch,) = world.contacts
+    assert world.frame_pose("ball")[2, 3] > 0.0502
+    force = force_on(world, "ball")[2]
+    assert force * world.time_step == pytest.approx(world.v[5] + G * world.time_step, abs=allowed)
+    assert patch.pressing.any()
+    assert len(patch.polygons) == patch.num_faces
+    np.testing.assert_allclose(patch.centroid, [0.3, -0.2, 0.0], atol=1e-4)
+    assert world.contact_summary().patches
+    again = world.copy()
+    np.testing.assert_array_equal(again.contacts[0].force_on_b, patch.force_on_b)
+
+
+@pytest.mark.parametrize(("solver", "allowed"), SOLVERS)
+def test_what_a_drive_gives_is_the_change_of_momentum(solver: Any, allowed: float) -> None:
+    """A cart that a drive pushes back and forth within a step."""
+    scene = hs.SceneBuilder("cart", time_step=2e-2, solver=solver, gravity=(0, 0, 0))
+    rig = scene.add_model("rig")
+    rig.add_link("rail")
+    rig.add_link("cart", mass=2.0, inertia=3 * (1e-3,))
+    rig.add_joint("slide", "prismatic", "rail", "cart", axis=(1, 0, 0), lower=-10, upper=10, effort=1e4)
+    scene.add_actuators(["slide"], kp=8000.0, kd=5.0)
+    world = hs.World(scene.build())
+    world.set_command([0.1], mode="position")
+    efforts = []
+    for _ in range(20):
+        v = world.v[0]
+        world.step()
+        efforts.append(world.joint_efforts()[0])
+        assert efforts[-1] * world.time_step == pytest.approx(2.0 * (world.v[0] - v), abs=allowed)
+    assert min(efforts) < -100 < 100 < max(efforts)
+
+
+def test_the_rest_of_a_step_that_is_given_up_is_told_with_what_came_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An accuracy that cannot be had: the last part of every step is taken whole, and the sum is over all parts."""
+    world = drop({**CONTROLLED, "accuracy": 1e-12}, time_step=6e-2)
+    dt = world.time_step
+    for _ in range(3):
+        v = world.v
+        world.step()
+        np.testing.assert_allclose(
+            force_on(world, "ball") * dt + [0, 0, -G * dt], (world.v - v)[3:], rtol=0, atol=1e-9
+        )
+    assert world.diagnostics()["unconverged_steps"] > 0
+    assert np.any(force_on(world, "ball"))
+
+
+def test_equivalent_points_are_told_in_sum() -> None:
+    """Rigid bodies, whose contacts are points without a pressure."""
+    scene = hs.SceneBuilder("drop", time_step=1e-2, contact={"compliance": "rigid"}, solver=CONTROLLED)
+    scene.add_ground()
+    scene.add_body("box", 1.0, xyz=(0.1, 0, 0.07), rpy=(0.1, 0.2, 0)).add_shape("box", size=3 * (0.1,))
+    scene.set_contact_law("box", "ground", "equivalent_point")
+    world = hs.World(scene.build())
+    dt, touched = world.time_step, 0
+    for _ in range(30):
+        v = world.v
+        world.step()
+        force = force_on(world, "box")
+        np.testing.assert_allclose(force * dt + [0, 0, -G * dt], (world.v - v)[3:], rtol=0, atol=1e-9)
+        touched += bool(np.any(force))
+    assert touched > 10
+
+
+def test_a_point_that_is_left_within_a_step_is_told_where_it_was() -> None:
+    """A rigid box slides over the end of a plate, and falls for the rest of the step."""
+    contact = {"compliance": "rigid", "friction": 0.2}
+    scene = hs.SceneBuilder("off", time_step=6e-2, contact=contact, solver=CONTROLLED)
+    scene.add_static("plate", "box", size=(0.2, 0.2, 0.02), xyz=(-0.1, 0, -0.01))
+    scene.add_body("box", 1.0, xyz=(-0.05, 0, 0.01)).add_shape("box", size=3 * (0.02,))
+    scene.set_contact_law("box", "plate", "equivalent_point")
+    world = hs.World(scene.build())
+    world.set_state(world.q, [0, 0, 0, 2.0, 0, 0])
+    world.step()
+    assert world.frame_pose("box")[0, 3] > 0.03
+    (patch,) = world.contacts
+    force = force_on(world, "box")
+    np.testing.assert_allclose(force * 6e-2 + [0, 0, -G * 6e-2], world.v[3:] - [2.0, 0, 0], rtol=0, atol=1e-9)
+    assert patch.law == EQUIVALENT_POINT
+    assert patch.num_faces == 1
+    assert -0.05 < patch.centroid[0] < 0.001
+    np.testing.assert_allclose(patch.centroid[1:], 0.0, atol=1e-3)
+    np.testing.assert_allclose(
+        np.abs(patch.normals), [[0, 0, 1]], atol=1e-3
+    )  # it tips as it goes over the end
+    shown = view_patch(patch)
+    assert shown is not None
+    np.testing.assert_array_equal(shown.point, patch.centroid)
