@@ -147,15 +147,27 @@ class ContactPatch:
 
     @property
     def pressing(self) -> NDArray[np.bool_]:
-        """(F,) which faces transmit force: those with pressure, at an equivalent point all, as a line has none."""
-        return (self.faces.pressures > 0.0) | (self.law == EQUIVALENT_POINT)
+        """(F,) which faces transmit force: those with pressure, at an equivalent point all, as a line has none.
+
+        All, too, where none has pressure but bodies push: they meet within the step, at whose begin the faces are.
+        """
+        has_pressure = self.faces.pressures > 0.0
+        if self.law == EQUIVALENT_POINT or (not has_pressure.any() and np.any(self.normal_force_on_b)):
+            return np.ones(self.num_faces, dtype=np.bool_)
+        return has_pressure
 
     @property
     def face_forces(self) -> Array:
-        """(F,) normal force of each face, N; at an equivalent point, the centroid of all faces, equal parts of it."""
-        if self.law == EQUIVALENT_POINT:
-            return np.full(self.num_faces, np.linalg.norm(self.normal_force_on_b) / max(self.num_faces, 1))
-        return self.faces.areas * np.maximum(self.faces.pressures, 0.0)
+        """(F,) normal force of each face, N.
+
+        At an equivalent point, the centroid of all faces, equal parts of that of the patch; where no face has pressure
+        yet, parts of it by area.
+        """
+        forces = self.faces.areas * np.maximum(self.faces.pressures, 0.0)
+        if self.law != EQUIVALENT_POINT and (np.any(forces) or not np.any(self.normal_force_on_b)):
+            return forces
+        parts = np.ones(self.num_faces) if self.law == EQUIVALENT_POINT else self.faces.areas
+        return np.linalg.norm(self.normal_force_on_b) * parts / max(np.sum(parts), np.finfo(float).tiny)
 
     @cached_property
     def centroid(self) -> Array:

@@ -74,7 +74,11 @@ def _malformed(patch: Any) -> str | None:
 
 
 def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | None:
+    force = _vector(message.wrench_on_b.force)
     presses = (message.pressures > 0.0) | bool(message.flags & AT_POINT)
+    if not presses.any():
+        # As in ``ContactPatch.pressing``: bodies that push have met within the step.
+        presses |= bool(np.any(force))
     if not presses.any():
         return None
     R_WF, p_WF = X_WF[:3, :3], X_WF[:3, 3]
@@ -84,12 +88,11 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
         _vertex_pressures(message)[of_pressing].astype(np.float64),
         message.vertex_counts[presses].astype(np.int64),
     )
-    weights = message.areas[presses].astype(np.float64) * message.pressures[presses]
+    areas = message.areas[presses].astype(np.float64)
+    weights = areas * np.maximum(message.pressures[presses], 0.0)
     # The area of a sliver may be zero in single precision, and a line or a point has none.
-    point = np.average(
-        message.centroids.reshape(-1, 3)[presses], axis=0, weights=weights if weights.any() else None
-    )
-    force = _vector(message.wrench_on_b.force)
+    by = next((of for of in (weights, areas) if of.any()), None)
+    point = np.average(message.centroids.reshape(-1, 3)[presses], axis=0, weights=by)
     arm = _vector(message.reference_point) - point
     return ViewPatch(
         name_a=message.body_a,
@@ -99,7 +102,7 @@ def _view_patch(message: Any, X_WF: Array, problem: str | None) -> ViewPatch | N
         moment=R_WF @ (_vector(message.wrench_on_b.torque) + np.cross(arm, force)),
         point=R_WF @ point + p_WF,
         area=message.area,
-        max_pressure=float(faces.pressures.max()),
+        max_pressure=max(float(faces.pressures.max()), 0.0),
         problem=problem,
         law=_law(message.flags),
     )

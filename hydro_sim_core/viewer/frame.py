@@ -133,7 +133,7 @@ def view_patch(patch: ContactPatch, problem: str | None = None) -> ViewPatch | N
         moment=patch.moment_on_b(point),
         point=point,
         area=patch.area,
-        max_pressure=float(faces.pressures.max()),
+        max_pressure=max(float(faces.pressures.max()), 0.0),
         problem=problem,
         law=patch.law,
     )

@@ -170,3 +170,27 @@ def test_a_line_or_a_point_comes_back(changed, corners):
         assert (patch.area, patch.max_pressure, patch.law) == (0.0, 0.0, "equivalent point")
         assert patch.point == pytest.approx([0.1, 0.2, 0.3])
         assert np.linalg.norm(patch.force_on_b) > 0.0
+
+
+def test_bodies_that_meet_within_a_step_are_drawn_without_pressure(changed):
+    """Their faces at its begin have none, and their force is there."""
+
+    def change(patch):
+        patch.pressures, patch.vertex_pressures = -abs(patch.pressures), -abs(patch.vertex_pressures)
+
+    frame = changed(change)
+    assert frame.patches
+    for patch in frame.patches:
+        assert patch.max_pressure == 0.0
+        assert np.any(patch.force_on_b)
+        low, high = patch.faces.vertices.min(axis=0), patch.faces.vertices.max(axis=0)
+        assert np.all((low <= patch.point) & (patch.point <= high))
+
+
+def test_bodies_that_do_not_push_are_not_drawn(changed):
+    def change(patch):
+        patch.pressures, patch.vertex_pressures = -abs(patch.pressures), -abs(patch.vertex_pressures)
+        for axis in "xyz":
+            setattr(patch.wrench_on_b.force, axis, 0.0)
+
+    assert not changed(change).patches

@@ -9,10 +9,12 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 import hydro_sim_core as hs
 from hydro_sim_core import contact, geometry
+from hydro_sim_core.messages.contact_frames import contact_wrench
 from hydro_sim_core.messages.contact_list import encode_contacts
 from hydro_sim_core.messages.contact_patches import DEEP, INSIGNIFICANT
 from hydro_sim_core.simulation.world.contact_summary import ContactSummary
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
+from hydro_sim_core.viewer.frame import view_patch
 
 DEFINITIONS = Path(__file__).parents[2] / "ros2_ws" / "src" / "hydro_sim_msgs" / "msg"
 STAMP = (12, 345_678_901)
@@ -78,3 +80,30 @@ def test_the_contacts_of_a_body_at_rest_bear_its_weight(decode):
         sign * _vector(got.wrench_on_b.force), [0.0, 0.0, 9.81 * box], atol=1e-3 * 9.81 * box
     )
     np.testing.assert_allclose(_vector(got.center)[:2], world.frame_pose("box")[:2, 3], atol=1e-3)
+
+
+def test_the_step_in_which_bodies_meet_is_told(decode):
+    """At its begin no face has pressure yet: what stops the box is told nevertheless, at a finite place on it."""
+    scene = hs.SceneBuilder("drop", contact={"modulus": 1e8, "friction": 0.5})
+    scene.add_ground()
+    scene.add_body("box", 1.0, xyz=(0.2, 0, 0.051)).add_shape("box", size=(0.1, 0.1, 0.1))
+    world = hs.World(scene.build())
+    unpressed = 0
+    for _ in range(30):
+        world.step()
+        unpressed += sum(not np.any(patch.pressures > 0) for patch in world.contacts)
+        snapshot = take_snapshot(world, 0)
+        told = decode(encode_contacts(snapshot.contact_summary, "world", STAMP)).contacts
+        force = np.sum([_vector(got.wrench_on_b.force) for got in told] or [np.zeros(3)], axis=0)
+        np.testing.assert_array_equal(
+            force, np.sum([p.force_on_b for p in world.contacts] or [np.zeros(3)], 0)
+        )
+        for got in told:
+            assert np.abs(_vector(got.center) - [0.2, 0.0, 0.0]).max() < 0.05
+            pair = got.body_a, got.body_b
+            sent = contact_wrench(snapshot, pair)
+            np.testing.assert_allclose(np.linalg.norm(sent[:3]), np.linalg.norm(force), rtol=1e-12)
+            (shown,) = (view_patch(patch) for patch in snapshot.contacts)
+            np.testing.assert_allclose(shown.point, _vector(got.center), rtol=1e-12)
+            assert shown.max_pressure == pytest.approx(got.peak_pressure, rel=1e-9)
+    assert unpressed
