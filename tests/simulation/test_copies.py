@@ -217,3 +217,67 @@ def test_a_state_of_another_scene_is_not_restored(running: World) -> None:
     with pytest.raises(InputError, match="restore_state: scene: is of"):
         other.restore_state(running.save_state())
     assert bits(other) == before
+
+
+# --- Another scene's world goes on
+
+
+def lift(**gains):
+    """2 kg on a vertical drive, and two fingers that a gripper moves."""
+    scene = hs.SceneBuilder("lift", time_step=2e-3)
+    model = scene.add_model("lift")
+    for name in ("base", "load", "left", "right"):
+        model.add_link(name, mass=2.0, inertia=3 * (1e-3,))
+    model.add_joint("rail", "prismatic", "base", "load", axis=(0, 0, 1), lower=-1, upper=1, effort=500)
+    for name, side in (("left", 1), ("right", -1)):
+        model.add_joint(name, "prismatic", "base", name, axis=(0, side, 0), lower=0, upper=0.1, effort=500)
+    scene.add_actuators(["rail"], kp=20000.0, kd=400.0)
+    scene.add_gripper("grip", joints={"left": -1, "right": -1}, max_force=40.0, kp=4000.0, kd=50.0)
+    return hs.World(scene.build())
+
+
+def with_other(world, **settings):
+    """A world of the same scene with other settings that goes on from this one."""
+    other = hs.World(
+        world.scene.with_({name.replace("__", "."): value for name, value in settings.items()}), like=world
+    )
+    other.take_over(world)
+    return other
+
+
+def test_a_world_that_goes_on_has_the_gains_of_its_own_scene():
+    """The load hangs m g / kp below its target, which stays; damping, and the limit of an effort, are its own, too."""
+    world = lift()
+    world.set_command({"rail": 0.2}, "position")
+    world.step(1000)
+    assert 0.2 - world.joint_positions()[0] == pytest.approx(2 * 9.81 / 20000, rel=1e-6)
+    softer = with_other(world, actuators__rail__kp=500.0)
+    softer.step(12000)  # kd / kp is 0.8 s
+    assert 0.2 - softer.joint_positions()[0] == pytest.approx(2 * 9.81 / 500, rel=1e-6)
+    same = with_other(world)
+    same.step(100)
+    world.step(100)
+    np.testing.assert_array_equal(same.q, world.q)
+
+
+def test_a_velocity_is_held_with_the_damping_of_the_scene_that_goes_on():
+    """A drive that is told a speed falls behind by m g / kd."""
+    world = lift()
+    world.set_command({"rail": 0.05}, "velocity")
+    world.step(500)
+    stiffer = with_other(world, actuators__rail__kd=4000.0)
+    stiffer.step(200)
+    assert 0.05 - stiffer.joint_velocities()[0] == pytest.approx(2 * 9.81 / 4000, rel=1e-6)
+
+
+def test_a_gripper_presses_no_more_than_the_scene_that_goes_on_allows():
+    """A force, and a position with a force of its own, which stays where it is the smaller one."""
+    world = lift()
+    world.set_gripper(force=30.0)
+    world.step(5)
+    weaker = with_other(world, grippers__grip__max_force=5.0)
+    weaker.step()
+    np.testing.assert_allclose(np.abs(weaker.joint_efforts()[1:]), 5.0)
+    world.set_gripper(position=0.02, max_force=3.0)
+    held = with_other(world, grippers__grip__max_force=5.0)
+    np.testing.assert_allclose(held._drives.arrays.limit[1:], 3.0)

@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 import hydro_sim_core as hs
 from hydro_sim_core.description.model_builder import ModelBuilder
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.integrators.steppers import FixedSteps
 from support.simulation.made_scenes import GROUND, G, Robot, box, fixed, free, make_world
 from support.simulation.plates import MU, SIZE, M, at, brick, plate
 
@@ -405,3 +406,54 @@ def test_only_kinematic_models_are_led() -> None:
 def test_an_attached_model_is_not_led() -> None:
     with pytest.raises(InputError, match="an attached model cannot be kinematic"):
         make_world(brick(), plate(attach_to="brick"))
+
+
+# --- Impacts
+
+
+def test_a_pusher_is_as_heavy_as_the_world_and_a_frame_as_what_it_carries():
+    """Look-ahead judges impacts by the lighter mass: a kinematic link needs none, a link may leave its own to others."""
+    scene = hs.SceneBuilder(contact={"compliance": "rigid"})
+    scene.add_body("box", mass=2.0, xyz=(0, 0, 0.05)).add_shape("box", size=(0.1, 0.1, 0.1))
+    tip = scene.add_model("tip", base="kinematic", xyz=(-0.0601, 0, 0.05))
+    tip.add_link("tip", mass=0.01, inertia=3 * (1e-6,)).add_shape("sphere", radius=0.01)
+    arm = scene.add_model("arm", xyz=(0.3, 0, 0.05))
+    arm.add_link("base")
+    arm.add_link("frame").add_shape("sphere", radius=0.01)
+    arm.add_link("load", mass=0.5, inertia=3 * (1e-3,))
+    arm.add_joint("turn", "revolute", "base", "frame", axis=(0, 0, 1), lower=-1, upper=1)
+    arm.add_joint("lift", "prismatic", "frame", "load", axis=(0, 0, 1), lower=-1, upper=1)
+    built = hs.World(scene.build()).built
+    masses = {
+        frozenset(built.colliders[i].link for i in pair): mass
+        for pair, mass in zip(built.model.pairs.tolist(), built.model.pair_mass.tolist(), strict=True)
+    }
+    assert masses == {
+        frozenset(("box", "tip")): 2.0,
+        frozenset(("box", "frame")): 0.5,
+        frozenset(("tip", "frame")): 0.5,
+    }
+
+
+def test_pushing_a_rigid_box_takes_whole_steps(monkeypatch):
+    """With no mass of its own every overlap of the pusher was too much: 2000 pieces a step, for half a second long."""
+    pieces = []
+    take = FixedSteps._take_in_pieces
+
+    def counted(stepper, *arguments):
+        pieces.append(1)
+        return take(stepper, *arguments)
+
+    monkeypatch.setattr(FixedSteps, "_take_in_pieces", counted)
+    scene = hs.SceneBuilder(contact={"compliance": "rigid", "friction": 0.4}, time_step=2e-3)
+    scene.add_ground()
+    scene.add_body("box", mass=1.0, xyz=(0, 0, 0.05)).add_shape("box", size=(0.1, 0.1, 0.1))
+    tip = scene.add_model("tip", base="kinematic", xyz=(-0.0601, 0.02, 0.02))
+    tip.add_link("tip").add_shape("sphere", radius=0.01, friction=0.0)
+    world = hs.World(scene.build())
+    world.move("tip", V_WB=[0, 0, 0, 0.1, 0, 0])
+    world.step(250)
+    # As far as the tip has come, which slides along the face that turns away.
+    turned = np.arctan2(*world.frame_pose("box")[:2, 0][::-1])
+    assert -1.2 < turned < -0.2
+    assert len(pieces) < 60

@@ -33,6 +33,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
     find_pairs,
     flats_of_pairs,
     friction_of_pairs,
+    masses_in_impacts,
     masses_of_pairs,
     moments_of_pairs,
     rates_of_pairs,
@@ -169,7 +170,7 @@ def _model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
         **surfaces(colliders, pairs, skinned),
-        **_pair_properties(colliders, pairs, assembly.tree.mass, damping),
+        **_pair_properties(colliders, pairs, masses_in_impacts(assembly.tree), damping),
         # In Drake's step, which keeps bounds, all faces press at their centroids.
         pair_moments=frozen(moments_of_pairs(colliders, pairs, options.keeps_bounds), np.int64),
         points=points,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact.pressure_field.query import canonical_order
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec
+from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.geometry import Geometry, GeometryKind
 from hydro_sim_core.geometry.skins import LEAST_EXTENT
 from hydro_sim_core.simulation.stepping.face_points import (
@@ -260,13 +261,26 @@ def moments_of_pairs(colliders: Sequence[Collider], pairs: Indices, at_centroids
     return wanted
 
 
+def masses_in_impacts(tree: KinematicTree) -> Floats:
+    """Mass (bodies,) with which each body comes into an impact, kg.
+
+    One that moves as it is told is as heavy as the world. A link may have no mass itself, but what hangs at it.
+    """
+    mass = np.where(tree.prescribed[tree.v_index], math.inf, tree.mass)
+    carried = tree.mass.copy()
+    for body in reversed(range(len(mass))):
+        if tree.parent[body] >= 0:
+            carried[tree.parent[body]] += carried[body]
+    return np.where(mass > 0.0, mass, carried)
+
+
 def masses_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayLike) -> Floats:
     """Mass (P,) of the lighter body of each pair, kg; infinite if neither moves freely.
 
     Args:
         colliders: Geometries with their bodies.
         pairs: (P, 2) of them.
-        masses: (bodies,) kg.
+        masses: (bodies,) of ``masses_in_impacts``, kg.
     """
     mass = np.array([np.asarray(masses)[c.body] if c.body >= 0 else math.inf for c in colliders])
     return np.minimum(*_of_pairs(mass, pairs))
@@ -281,7 +295,7 @@ def rates_of_pairs(colliders: Sequence[Collider], pairs: Indices, masses: ArrayL
     Args:
         colliders: Geometries with their bodies.
         pairs: (P, 2) of them.
-        masses: (bodies,) kg.
+        masses: (bodies,) of ``masses_in_impacts``, kg.
     """
     lighter = masses_of_pairs(colliders, pairs, masses)
     share = np.zeros(len(pairs))

@@ -278,6 +278,24 @@ class DriveBank:
         drives.effort[i] = effort or 0.0
         drives.limit[i] = self._limit[name] if limit is None else limit
 
+    def keep_own_gains(self, other: DriveBank) -> None:
+        """After the arrays of another scene's drives were copied: follow the same targets, with one's own gains."""
+        own, theirs = self.drives, other.drives
+        for name, drive in own.items():
+            if name in theirs and theirs[name] != drive:
+                self._keep_own_gains(name, other)
+
+    def _keep_own_gains(self, name: str, other: DriveBank) -> None:
+        i, drives = self._velocity_of[name], self.arrays
+        if drives.kp[i] > 0.0:
+            stiffer = drives.kp[i] / other._kp[name]
+            drives.kp[i], drives.kd[i] = self._kp[name] * stiffer, self._kd[name] * math.sqrt(stiffer)
+        elif drives.kd[i] > 0.0:
+            drives.kd[i] = self._kd[name]
+        # What a command restricts to less stays restricted.
+        is_own = drives.limit[i] == other._limit[name]
+        drives.limit[i] = self._limit[name] if is_own else min(drives.limit[i], self._limit[name])
+
     def prescribe(self, first: int, coming: Array, after: Array) -> None:
         """Set prescribed velocities from entry ``first`` of v on: in the coming time step, and in later ones."""
         self.arrays.v_target[first : first + len(coming)] = coming

@@ -63,9 +63,9 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         """Wrench that a joint transmits, as a force-torque sensor in it reads: what the child applies to its parent.
 
         The mean over the last step, of weight, inertia, contact and all other forces on what the joint carries; about
-        its own axis the torque of drive, stops, damping and friction. The gear of a mimic joint counts as in that joint.
-        At rest a hanging mass reads its weight, downwards. Where no step led to the state, as after a reset, what
-        joints carry keeps its velocities and touches nothing.
+        its own axis the torque of drive, stops, damping and friction. The gear of a mimic joint counts as in that
+        joint. At rest a hanging mass reads its weight, downwards. Where no step led to the state, as after a reset,
+        what joints carry keeps its velocities and touches nothing.
 
         Args:
             joint: Any joint, fixed ones included; ``MODEL_base`` is that between a model's root and the world.

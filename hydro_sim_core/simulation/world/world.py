@@ -156,10 +156,12 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
     def take_over(self, other: World) -> None:
         """Continue from another world: at its time, and with the state of everything that both have, by name.
 
-        Everything else starts at its place; contacts of the last step are kept where both have the pair.
+        Everything else starts at its place; contacts of the last step are kept where both have the pair. Drives follow
+        the targets that they have in the other world, with the gains and effort limits of this one's scene.
         """
         self._start()
         carry_over(other._built, other._machine, self._built, self._machine)
+        self._drives.keep_own_gains(other._drives)
         if other._before is not None:
             self._loads_before = self._present_loads()
             self._before = carry_over_motion(other._built, other._before, self._built, (self.q, self.v))
