@@ -1,9 +1,9 @@
-"""Resolution of file names in descriptions: ``package://``, ``file://`` and relative paths.
+"""Resolution of file names in descriptions: ``package://``, ``model://``, ``file://`` and relative paths.
 
-A relative or ``package://`` path may refer only to files of a package: the description's own, one given in
-``package_dirs``, or one of the ROS environment. ``file://`` may refer to any file. Containment is checked on the path
-as written, with symbolic links unresolved, because a ``colcon build --symlink-install`` workspace consists of links
-that point out of the package.
+``model://`` names a package, or a model where Gazebo looks for them. All paths but
+those of ``file://`` may refer only to files of a package: the description's own, one given in ``package_dirs``, or one
+of the ROS environment. Containment is checked on the path as written, with symbolic links unresolved, because a
+``colcon build --symlink-install`` workspace consists of links that point out of the package.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ ROBOT_SUFFIXES = (".urdf", ".xacro")
 
 #: Most folders above a description, and in its package's ``meshes``, that are searched for moved files.
 _MOST_ABOVE, _MOST_FOLDERS = 6, 100
+
+#: Variables with the folders in which Gazebo looks for models.
+_MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+
+#: What is no name of a package.
+_NO_NAMES = ("", ".", "..")
 
 #: Largest ``package.xml``, bytes.
 _MOST_MANIFEST_BYTES = 2**20
@@ -71,7 +77,7 @@ class PackageResolver:
         """Absolute path of the file behind ``uri``.
 
         Args:
-            uri: ``package://name/path``, ``file:///path`` or a path relative to the description.
+            uri: ``package://name/path`` (or ``model://``), ``file:///path`` or a path relative to the description.
             element: Name of the URI's place in error messages.
 
         Raises:
@@ -134,13 +140,18 @@ class PackageResolver:
         except OSError:
             return []
 
-    def find_package(self, name: str, element: str) -> Path:
+    def find_package(self, name: str, element: str, also: Iterable[Path] = ()) -> Path:
         """Folder of the package ``name``.
+
+        Args:
+            name: The package.
+            element: Name of the place that asks for it in error messages.
+            also: Folders besides those of packages that may hold it, which come last.
 
         Raises:
             MissingPackage: The package was not found.
         """
-        for candidate in self._package_candidates(name):
+        for candidate in (*self._package_candidates(name), *_inside(also, name)):
             if os.path.isdir(candidate):
                 return candidate
         raise MissingPackage(
@@ -152,9 +163,9 @@ class PackageResolver:
         scheme, separator, rest = uri.partition("://")
         if not separator:
             scheme, rest = "", uri
-        if scheme == "package":
+        if scheme in ("package", "model"):
             name, _, inner = rest.partition("/")
-            package = self.find_package(name, element)
+            package = self.find_package(name, element, _model_folders() if scheme == "model" else [])
             return self._contained(package / unquote(inner), [package], uri, element)
         if scheme == "file":
             return self._absolute_file(unquote(rest.removeprefix("localhost")), uri, element)
@@ -166,7 +177,7 @@ class PackageResolver:
             return self._contained(self.description.parent / rest, self._own_roots(), uri, element)
         raise InputError(
             self.description, element, f"'{uri}' has the unknown scheme '{scheme}://'",
-            "use package://, file:// or a relative path",
+            "use package://, model://, file:// or a relative path",
         )  # fmt: skip
 
     def _absolute_file(self, path: str, uri: str, element: str) -> Path:
@@ -201,7 +212,7 @@ class PackageResolver:
         return [own, *self.package_dirs, *_environment_packages()]
 
     def _package_candidates(self, name: str) -> Iterator[Path]:
-        if not name or name in (".", ".."):
+        if name in _NO_NAMES:
             return
         for folder in (*self.package_dirs, *_path_list("ROS_PACKAGE_PATH")):
             if _is_package(folder, name):
@@ -252,6 +263,15 @@ def _environment_packages() -> list[Path]:
         *_path_list("ROS_PACKAGE_PATH"),
         *(prefix / "share" for prefix in _path_list("AMENT_PREFIX_PATH")),
     ]
+
+
+def _inside(folders: Iterable[Path], name: str) -> list[Path]:
+    return [] if name in _NO_NAMES else [folder / name for folder in folders]
+
+
+def _model_folders() -> list[Path]:
+    """Where Gazebo looks for what a ``model://`` URI names, in its present and its earlier versions."""
+    return [folder for variable in _MODEL_PATHS for folder in _path_list(variable)]
 
 
 def _path_list(variable: str) -> list[Path]:

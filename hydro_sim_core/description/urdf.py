@@ -15,6 +15,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import get_args
 
@@ -278,24 +279,31 @@ def _read_link(
     of_link = completed(of_link, read_bullet_contact(element))
     element.text("type")
     seen, is_whole = _read_visuals(element, name, resolver, materials)
-    found = (
-        read_collision(collision, f"{name}_collision_{i}", resolver, of_link, seen)
-        for i, collision in enumerate(element.children("collision"))
-    )
-    collisions = tuple(collision for collision in found if collision is not None)
-    names = [collision.name for collision in collisions]
-    for collision_name in names:
-        if names.count(collision_name) > 1:
-            raise element.error(
-                f"two collisions are named '{collision_name}'", "give every collision of a link its own name"
-            )
+    collisions: list[CollisionSpec] = []
+    for i, raw in enumerate(element.children("collision")):
+        collision = read_collision(raw, f"{name}_collision_{i}", resolver, of_link, seen)
+        if collision is not None:
+            collisions.append(_with_name_of_its_own(collision, raw, collisions))
     return LinkSpec(
         name=name,
         inertial=None if inertial is None else read_inertial(inertial, welded=welded),
-        collisions=collisions,
+        collisions=tuple(collisions),
         visuals=tuple(visual for visual, _ in seen) if is_whole else collisions_as_visuals(collisions),
         has_weight=name not in gazebo.weightless,
     )
+
+
+def _with_name_of_its_own(
+    collision: CollisionSpec, raw: XmlElement, others: Sequence[CollisionSpec]
+) -> CollisionSpec:
+    taken = {other.name for other in others}
+    if collision.name not in taken:
+        return collision
+    name = next(name for i in count(2) if (name := f"{collision.name}_{i}") not in taken)
+    problem = f"two collisions of a link are named '{collision.name}'"
+    error = raw.error(problem, "give every collision of a link its own name")
+    raw.mend(error, f"took '{name}' for the second", lambda: raw.write(name=name))
+    return replace(collision, name=name)
 
 
 def _read_visuals(

@@ -280,9 +280,9 @@ class XmlElement:
             # float() also takes digit-group underscores, which no other URDF reader does.
             value = float(word) if "_" not in word else math.nan
         except ValueError:
-            raise self.error(
-                f"{attribute}: '{shortened(word)}' is not a number", "write a decimal number"
-            ) from None
+            is_xacro = "${" in word and self.document.source.suffix.lower() != ".xacro"
+            mend = "name the file .xacro, or expand it" if is_xacro else "write a decimal number"
+            raise self.error(f"{attribute}: '{shortened(word)}' is not a number", mend) from None
         if not math.isfinite(value):
             raise self.error(
                 f"{attribute}: '{shortened(word)}' is not a finite number",

@@ -106,10 +106,9 @@ BAD = {
         [A, B, C, weld("j", "a", "b"), weld("j", "b", "c")],
         "joint 'j', line 6", "second joint", "its own name",
     ),
-    "two collisions of one name": (
-        [f'<link name="a"><collision name="x"><geometry>{BOX}</geometry></collision>'
-         f'<collision name="x"><geometry>{BOX}</geometry></collision></link>'],
-        "link 'a', line 2", "two collisions are named 'x'", "its own name",
+    "xacro in a plain file": (
+        ['<link name="a"><collision><geometry><sphere radius="${r}"/></geometry></collision></link>'],
+        "<sphere>, line 2", "'${r}' is not a number", "name the file .xacro",
     ),
     "link without a name": (["<link/>"], "<link>, line 2", "'name' of <link> is missing", 'write name="…"'),
     "joint without a name": ([A, '<joint type="fixed"/>'], "<joint>, line 3", "'name'", 'write name="…"'),

@@ -128,7 +128,8 @@ def test_outside_is_allowed_where_package_dirs_say_so(package, tmp_path):
         ("package:///part.stl", "no package ''"),
         ("package://../part.stl", r"no package '\.\.'"),
         ("http://example.com/part.stl", "unknown scheme 'http://'; use package://"),
-        ("model://arm/part.stl", "unknown scheme 'model://'"),
+        ("model://arm/part.stl", "no package 'arm'; pass the folder"),
+        ("model://../part.stl", r"no package '\.\.'"),
         ("meshes", "no file extension"),
         ("../meshes/gone.stl", r"names no file \(/.*/checkout/meshes/gone.stl\); correct the path"),
         (" ", "'filename' of <mesh> is empty"),
@@ -142,3 +143,15 @@ def test_what_cannot_be_found(package, uri, problem):
 def test_package_dirs_must_exist(package, tmp_path):
     with pytest.raises(InputError, match=r"package_dirs, .*gone: no such folder; correct package_dirs"):
         mesh_of(package / "urdf", "x.stl", package_dirs=[tmp_path / "gone"])
+
+
+@pytest.mark.parametrize("variable", ["GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "ROS_PACKAGE_PATH"])
+def test_a_model_is_where_gazebo_looks_or_where_packages_are(package, tmp_path, monkeypatch, variable):
+    models = tmp_path / "models"
+    part = models / "arm" / "meshes" / "part.stl"
+    part.parent.mkdir(parents=True)
+    part.touch()
+    monkeypatch.setenv(variable, f"{tmp_path / 'gone'}:{models}")
+    assert mesh_of(package / "urdf", "model://arm/meshes/part.stl") == part
+    with pytest.raises(InputError, match="path outside the package"):
+        mesh_of(package / "urdf", "model://arm/../other/part.stl")

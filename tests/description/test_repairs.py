@@ -51,6 +51,13 @@ REPAIRED = {
         "link 'a', <inertia>, line 2", "1.1, 1.1, 2.2 kg m^2",
         lambda robot: np.round(robot.links[0].inertial.I_LCo, 12).tolist(), np.diag([1.1, 1.1, 2.2]).tolist(),
     ),
+    "two collisions of one name": (
+        [f'<link name="a"><collision name="x"><geometry>{BOX}</geometry></collision>'
+         f'<collision name="x_2"><geometry>{BOX}</geometry></collision>'
+         f'<collision name="x"><geometry>{BOX}</geometry></collision></link>'],
+        "link 'a', <collision>, line 2", "took 'x_3' for the second",
+        lambda robot: [one.name for one in robot.links[0].collisions], ["x", "x_2", "x_3"],
+    ),
     "box of no size": (
         [collision('<box size="0 0 0"/>')],
         "link 'a', <box>, line 2", "left it out", lambda robot: robot.links[0].collisions, (),

@@ -68,6 +68,10 @@ def test_contact_on_a_link_is_what_its_patches_apply():
     np.testing.assert_allclose(wrench, [0, 0, 0, 0, 0, 0.5 * G], atol=1e-5)
     assert np.array_equal(world.contact_wrench("brick", "ground"), wrench)
     assert not world.contact_wrench("cart").any()
+    # The ground has no frame of its own: its torque is about the world's origin.
+    on_ground = world.contact_wrench("ground")
+    np.testing.assert_array_equal(on_ground[3:], -wrench[3:])
+    np.testing.assert_allclose(on_ground[:3], -sign * patch.moment_on_b(np.zeros(3)), atol=1e-12)
 
 
 @pytest.mark.parametrize("speed", [0.0, 1.0, 10.0])
@@ -112,7 +116,7 @@ def test_worlds_tell_what_they_would_tell_alone(batch):
         for i, world in enumerate(alone):
             world.step(n)
             assert told(batch.copy_of(i)) == told(world), i
-            for link in LINKS:
+            for link in (*LINKS, "ground"):
                 np.testing.assert_allclose(
                     host(batch.contact_wrench(link))[i], world.contact_wrench(link), rtol=1e-14, atol=1e-17
                 )

@@ -412,7 +412,7 @@ def test_an_attached_model_is_not_led() -> None:
 
 
 def test_a_pusher_is_as_heavy_as_the_world_and_a_frame_as_what_it_carries():
-    """Look-ahead judges impacts by the lighter mass: a kinematic link needs none, a link may leave its own to others."""
+    """Look-ahead judges impacts by the lighter mass: kinematic links need none, others may have none of their own."""
     scene = hs.SceneBuilder(contact={"compliance": "rigid"})
     scene.add_body("box", mass=2.0, xyz=(0, 0, 0.05)).add_shape("box", size=(0.1, 0.1, 0.1))
     tip = scene.add_model("tip", base="kinematic", xyz=(-0.0601, 0, 0.05))

@@ -226,20 +226,22 @@ class BatchWorld(FixedAttributes):
         """Wrenches that contact applies to a link of every world, as ``World.contact_wrench``.
 
         Args:
-            link: Name in ``world.frame_names``.
+            link: Name in ``world.frame_names``, or of a static shape.
             other: The link or static shape that touches it; by default all that do.
 
         Returns:
             Torque about the origin of the link's frame at the begin of the step, N m, then force, N, along the axes of
-            the world: (n, 6). Nothing where no step led to the state.
+            the world: (n, 6); for a static shape about the world's origin. Nothing where no step led to the state.
 
         Raises:
             InputError: There is no such link, or the two cannot touch.
         """
-        row = self.world.row_of_frame("contact_wrench", link)
+        row, numpy = self.world.row_of_touched(link), self._worlds.numpy
         signs = signs_of_pairs(self.world.built, link, other)
-        begins, numpy = self._worlds.begins(), self._worlds.numpy
-        origins = self._links.motions(begins.q, begins.v)[0][:, row, :3, 3]
+        origins = numpy.zeros((self.n, 3))
+        if row is not None:
+            begins = self._worlds.begins()
+            origins = self._links.motions(begins.q, begins.v)[0][:, row, :3, 3]
         return wrench_about(numpy, self._worlds.patches(), numpy.asarray(signs), origins)
 
     def joint_wrench(self, joint: str) -> Any:

@@ -65,24 +65,38 @@ class WorldContacts(WorldKinematics):
         """Wrench that contact applies to a link, summed over all patches: that of the last step, see ``contacts``.
 
         Args:
-            link: Name in ``frame_names``.
+            link: Name in ``frame_names``, or of a static shape.
             other: The link or static shape that touches it; by default all that do.
 
         Returns:
             Torque about the origin of the link's frame, N m, then force, N, along the axes of the world: (6,). The
-            origin is that at the begin of the step, whose posture the forces belong to. Nothing where no step led to
-            the state, as after a reset, or where another state has been set.
+            origin is that at the begin of the step, whose posture the forces belong to; for a static shape that of the
+            world. Nothing where no step led to the state, as after a reset, or where another state has been set.
 
         Raises:
             InputError: There is no such link, or the two cannot touch.
         """
-        row = self.row_of_frame("contact_wrench", link)
+        row = self.row_of_touched(link)
         signs = signs_of_pairs(self._built, link, other)
         if self._before is None:
             return np.zeros(6)
-        origin = self.frame_poses(self._before[0])[row, :3, 3]
+        origin = np.zeros(3) if row is None else self.frame_poses(self._before[0])[row, :3, 3]
         wrench: Array = wrench_about(np, rows_of(self._scratch.patches), signs, origin)
         return wrench
+
+    def row_of_touched(self, link: str) -> int | None:
+        """Row in ``frame_names`` of a link whose contact wrench is asked for; None for a static shape.
+
+        Raises:
+            InputError: There is neither.
+        """
+        return None if str(link) in self._static_shapes else self.row_of_frame("contact_wrench", link)
+
+    @cached_property
+    def _static_shapes(self) -> frozenset[str]:
+        """Names of shapes that are no links but belong to the world."""
+        names = {collider.link for collider in self._built.colliders if collider.body < 0}
+        return frozenset(names - self._frame_index.keys())
 
     def record_contacts(self) -> ContactRecord:
         """Copy the last step's contacts, for later conversion to patches in any thread."""
