@@ -76,7 +76,7 @@ def test_drives_with_negative_gains_are_told(batch, name):
         ),
         (lambda batch: batch.apply_wrench("brick", np.zeros(6)), "has shape (6,); give (3, 6)"),
         (lambda batch: batch.set_state(1j * batch.q, batch.v), "q: is not an array of real numbers"),
-        (lambda batch: batch.contact_wrench("ground"), "contact_wrench: link 'ground': is not in the scene"),
+        (lambda batch: batch.contact_wrench("grund"), "contact_wrench: link 'grund': is not in the scene"),
         (lambda batch: batch.contact_wrench("brick", ["ground"]), "cannot touch"),
     ],
 )

@@ -117,7 +117,8 @@ def test_a_torque_turns_a_free_plate_about_its_centre_of_mass(model: str, share:
     x, y, yaw = world.joint_positions()
     assert yaw == pytest.approx(0.5 * tau * t * (t + share * world.time_step) / I_ZZ, rel=1e-12)
     np.testing.assert_allclose([x, y], centre - rotation(yaw) @ centre, atol=error)
-    assert world.joint_efforts().tolist() == [0.0, 0.0, tau]
+    # The mean over the stages of a continuous step is rounded.
+    assert world.joint_efforts().tolist() == [0.0, 0.0, pytest.approx(tau, rel=1e-15)]
 
 
 def test_a_force_on_a_plate_that_swings_does_its_work() -> None:
