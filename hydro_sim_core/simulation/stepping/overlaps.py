@@ -287,18 +287,23 @@ def overlap_of_solve(model, scratch, p, dt):
     Each comes in along the direction in which the solve has it push, not along its normal: on what slides along the
     skin of a rigid body the normals lean, and would tell of depths that nothing has stopped.
 
-    Reads scratch: face_points, mean_push, push_along, twist; scratch.faces: data; scratch.patches: first_face, p_GR;
-    scratch.solver: v.
+    Reads model: pair_flat; scratch: face_points, mean_push, push_along, twist; scratch.faces: data; scratch.patches:
+    apart, area, first_face, p_GR, pair; scratch.solver: v.
     Writes scratch: face_points, push_along, twist.
     """
     data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
+    is_rigid = model.pair_flat[patches.pair[p]] == 0.0
+    apart, area = (1.0, 0.0) if is_rigid else (patches.apart[p], patches.area[p])
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
     p_GR, points, depth, energy = patches.p_GR[p], scratch.face_points, 0.0, 0.0
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
         face = face_at(data, f)
         _, slope = set_push(face, ways, scratch.mean_push, push)
-        num = set_points(scratch.faces, f, face, True, 1.0, 0.0, points)
+        num = 1
+        points[0, 0] = points[0, 1] = points[0, 2] = 0.0
+        if apart > 0.0:
+            num = set_points(scratch.faces, f, face, is_rigid, apart, area, points)
         at_centroid = 0.0
         for j in range(num):
             x, c = points[j], face.centroid
@@ -306,7 +311,7 @@ def overlap_of_solve(model, scratch, p, dt):
             pressure = pressure_at(face, x) - dt * slope * speed_along(push, arm, V)
             at_centroid += pressure / num
             if pressure > 0.0:
-                energy += _energy_of_face(face, pressure, True) / num
+                energy += _energy_of_face(face, pressure, is_rigid) / num
         steepness = steepness_of(face)
         if steepness > 0.0:
             depth = max(depth, at_centroid / steepness)
