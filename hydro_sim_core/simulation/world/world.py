@@ -156,8 +156,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
     def take_over(self, other: World) -> None:
         """Continue from another world: at its time, and with the state of everything that both have, by name.
 
-        Everything else starts at its place; contacts of the last step are kept where both have the pair. Drives follow
-        the targets that they have in the other world, with the gains and effort limits of this one's scene.
+        All else starts at its place. Contacts of shared pairs stay, and targets of drives, with gains of this scene.
         """
         self._start()
         carry_over(other._built, other._machine, self._built, self._machine)
