@@ -1,9 +1,9 @@
 """Resolution of file names in descriptions: ``package://``, ``model://``, ``file://`` and relative paths.
 
-``model://`` names a package, or a model where Gazebo looks for them. All paths but
-those of ``file://`` may refer only to files of a package: the description's own, one given in ``package_dirs``, or one
-of the ROS environment. Containment is checked on the path as written, with symbolic links unresolved, because a
-``colcon build --symlink-install`` workspace consists of links that point out of the package.
+``model://`` names a package, or a model where Gazebo looks for them. All paths but those of ``file://`` may refer only
+to files of a package: the description's own, one given in ``package_dirs``, or one of the ROS environment. Containment
+is checked on the path as written, with symbolic links unresolved, because a ``colcon build --symlink-install``
+workspace consists of links that point out of the package.
 """
 
 from __future__ import annotations
