@@ -154,12 +154,10 @@ def add_part(model, means, part, length, more, tree_of_v):
         expected = at + 1
         if at >= means.pair.shape[1]:
             continue
-        total, presses = means.row[_SUM, at], False
+        total = means.row[_SUM, at]
         for i in range(_R_WG):
             total[i] += weight * row[i]
-        for i in range(_NORMAL, _R_WG):
-            presses = presses or row[i] != 0.0
-        if presses:
+        if _presses(row):
             for i in range(_R_WG, _COLUMNS):
                 total[i] = row[i]
 
@@ -183,22 +181,32 @@ def _is_extrapolated(model, means, pair):
 def _row_of_sum(means, pair, expected):
     """Row of a pair in the sum, which is made if there is none; one past the last if there is no room for it.
 
-    Parts mostly list the same pairs in the same order, so that the row is that ``expected``.
-
     Reads means: num, pair.
     Writes means: num, pair, row.
     """
     pairs, room = means.pair[_SUM], means.pair.shape[1]
     num = min(means.num[_SUM], room)
+    at = _row_of(pairs, num, pair, expected)
+    if at < num:
+        return at
+    means.num[_SUM] += 1
+    if num < room:
+        pairs[num] = pair
+        means.row[_SUM, num, :] = 0.0
+    return num
+
+
+@kernel
+def _row_of(pairs, num, pair, expected):
+    """Row of a pair among the first ``num`` of a list, ``num`` if it is none of them.
+
+    Lists mostly have the same pairs in the same order, so that the row is that ``expected``.
+    """
     if expected < num and pairs[expected] == pair:
         return expected
     for at in range(num):
         if pairs[at] == pair:
             return at
-    means.num[_SUM] += 1
-    if num < room:
-        pairs[num] = pair
-        means.row[_SUM, num, :] = 0.0
     return num
 
 
@@ -221,11 +229,8 @@ def put_means(machine, means, dt):
         scratch.effort[i] = means.effort[_SUM, i] / dt
     last, expected = patches.num[0], 0
     for at in range(num):
-        pair, p = means.pair[_SUM, at], expected
-        if not (p < last and patches.pair[p] == pair):
-            p = 0
-            while p < last and patches.pair[p] != pair:
-                p += 1
+        pair = means.pair[_SUM, at]
+        p = _row_of(patches.pair, last, pair, expected)
         if p < last:
             expected = p + 1
         elif _presses(means.row[_SUM, at]):
