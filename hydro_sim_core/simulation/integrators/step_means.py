@@ -119,16 +119,19 @@ def keep_part(machine, means, part):
             row[_P_BA + i] = patches.p_BA[p, i]
             for j in range(3):
                 row[_R_WG + 3 * i + j], row[_R_BA + 3 * i + j] = patches.R_WG[p, i, j], patches.R_BA[p, i, j]
-        _write_moment(row, wrench[0], wrench[1], wrench[2], row[_FORCE:], 1.0, row[_MOMENT:])
+        _write_moment(patches, p, wrench[0], wrench[1], wrench[2], row[_FORCE:], 1.0, row[_MOMENT:])
 
 
 @kernel(inline=True)
-def _write_moment(row, m0, m1, m2, force, sign, out):
-    """Write a moment plus ``sign`` times that of a force (N) at the reference point of a row to ``out`` (3,)."""
-    x0, x1, x2 = row[_P_GR], row[_P_GR + 1], row[_P_GR + 2]
-    p0 = row[_P_WG] + row[_R_WG] * x0 + row[_R_WG + 1] * x1 + row[_R_WG + 2] * x2
-    p1 = row[_P_WG + 1] + row[_R_WG + 3] * x0 + row[_R_WG + 4] * x1 + row[_R_WG + 5] * x2
-    p2 = row[_P_WG + 2] + row[_R_WG + 6] * x0 + row[_R_WG + 7] * x1 + row[_R_WG + 8] * x2
+def _write_moment(patches, p, m0, m1, m2, force, sign, out):
+    """Write a moment plus ``sign`` times that of a force (N) at the reference point of patch p to ``out`` (3,).
+
+    Reads patches: R_WG, p_GR, p_WG.
+    """
+    R, x, y = patches.R_WG[p], patches.p_WG[p], patches.p_GR[p]
+    p0 = x[0] + R[0, 0] * y[0] + R[0, 1] * y[1] + R[0, 2] * y[2]
+    p1 = x[1] + R[1, 0] * y[0] + R[1, 1] * y[1] + R[1, 2] * y[2]
+    p2 = x[2] + R[2, 0] * y[0] + R[2, 1] * y[1] + R[2, 2] * y[2]
     out[0] = m0 + sign * (p1 * force[2] - p2 * force[1])
     out[1] = m1 + sign * (p2 * force[0] - p0 * force[2])
     out[2] = m2 + sign * (p0 * force[1] - p1 * force[0])
@@ -218,7 +221,7 @@ def put_means(machine, means, dt):
     which they pressed.
 
     Reads means: effort, num, pair, row; machine.scratch.patches: num, pair.
-    Writes means: row; machine.scratch: effort, faces_needed; machine.scratch.patches: num.
+    Writes machine.scratch: effort, faces_needed; machine.scratch.patches: num.
     """
     scratch, patches = machine.scratch, machine.scratch.patches
     num = means.num[_SUM]
@@ -336,13 +339,10 @@ def _turn_into_patch(row, out):
 def _put_wrench(patches, p, row, dt):
     """Write the averages of a row, about the reference point that row p of the table has.
 
-    Reads patches: R_WG, p_GR, p_WG, wrench.
+    Reads patches: wrench.
     Writes patches: normal_force, wrench.
     """
     for i in range(3):
-        row[_P_WG + i], row[_P_GR + i] = patches.p_WG[p, i], patches.p_GR[p, i]
         patches.wrench[p, 3 + i], patches.normal_force[p, i] = row[_FORCE + i] / dt, row[_NORMAL + i] / dt
-        for j in range(3):
-            row[_R_WG + 3 * i + j] = patches.R_WG[p, i, j]
     m0, m1, m2 = row[_MOMENT] / dt, row[_MOMENT + 1] / dt, row[_MOMENT + 2] / dt
-    _write_moment(row, m0, m1, m2, patches.wrench[p, 3:], -1.0, patches.wrench[p])
+    _write_moment(patches, p, m0, m1, m2, patches.wrench[p, 3:], -1.0, patches.wrench[p])
