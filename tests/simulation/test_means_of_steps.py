@@ -91,6 +91,30 @@ def test_a_bounce_within_one_step_is_told_with_its_faces(solver: Any, allowed: f
     np.testing.assert_array_equal(again.contacts[0].force_on_b, patch.force_on_b)
 
 
+def test_momentum_between_a_body_in_an_impact_and_one_it_touches_is_kept() -> None:
+    """Each of two boxes that fall on each other; of one, halves of sub-steps would not go with better of the other."""
+    solver = {**CONTROLLED, "accuracy": 1e-4}
+    scene = hs.SceneBuilder("heap", time_step=5e-3, contact={"modulus": 1e6, "friction": 0.5}, solver=solver)
+    scene.add_ground()
+    for name, xyz, rpy in (
+        ("low", (0.01, 0.01, 0.05), (0, -0.9, 0.5)),
+        ("high", (-0.01, 0, 0.12), (-0.4, 0.1, 0)),
+    ):
+        scene.add_body(name, 0.2, inertia=3 * (1e-4,), xyz=xyz, rpy=rpy).add_shape("box", size=3 * (0.06,))
+    world = hs.World(scene.build())
+    dt, touched = world.time_step, 0
+    for _ in range(40):
+        v = world.v
+        world.step()
+        for name, gained in zip(("low", "high"), 0.2 * (world.v - v).reshape(2, 6)[:, 3:], strict=True):
+            impulse = dt * np.add(force_on(world, name), [0, 0, -0.2 * G])
+            np.testing.assert_allclose(impulse, gained, rtol=0, atol=1e-11)
+        touched += any(
+            {"low", "high"} == {p.name_a, p.name_b} and np.any(p.force_on_b) for p in world.contacts
+        )
+    assert touched > 10
+
+
 @pytest.mark.parametrize(("solver", "allowed"), SOLVERS)
 def test_what_a_drive_gives_is_the_change_of_momentum(solver: Any, allowed: float) -> None:
     """A cart that a drive pushes back and forth within a step."""

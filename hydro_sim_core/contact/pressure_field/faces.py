@@ -149,6 +149,20 @@ def store_face(faces, slot, n, area, work):
 
 
 @kernel(inline=True)
+def store_even_face(data, f, at, n, area, pressure):
+    """Write face ``f`` with one pressure all over, to show a contact that no pressure field has made.
+
+    Its polygon is not written. ``at`` (3,), m, and ``n`` (3,) may be arrays or tuples.
+
+    Writes nothing but rows of the face.
+    """
+    for k in range(3):
+        data[CENTROID + k, f], data[NORMAL + k, f], data[GRADIENT + k, f] = at[k], n[k], 0.0
+    data[AREA, f], data[PRESSURE, f] = area, pressure
+    data[SLOPE_A, f] = data[SLOPE_B, f] = math.inf
+
+
+@kernel(inline=True)
 def share_by_turn(face):
     """Share of a face that presses, from 1 to 0, the farther the gradients on its sides turn against its normal.
 

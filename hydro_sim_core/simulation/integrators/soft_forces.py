@@ -6,15 +6,7 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import entry, kernel
-from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
-    CENTROID,
-    GRADIENT,
-    NORMAL,
-    PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
-)
+from hydro_sim_core.contact.pressure_field.faces import store_even_face
 from hydro_sim_core.contact.soft_distance.kernels import press_pair
 from hydro_sim_core.contact.soft_distance.pressing import EPSILON3
 from hydro_sim_core.dynamics.kinematics import body_velocities, integrate_positions
@@ -216,7 +208,7 @@ def _write_cell(faces, slot, x, y, z, n, area, push):
 
     Writes faces: data, num_vertices, polygons.
     """
-    data, half = faces.data, 0.5 * math.sqrt(area)
+    half = 0.5 * math.sqrt(area)
     # Any two directions across the normal: a square about it is as good as another.
     if abs(n[0]) < 0.6:
         a0, a1, a2 = 0.0, n[2], -n[1]
@@ -232,13 +224,7 @@ def _write_cell(faces, slot, x, y, z, n, area, push):
         faces.polygons[slot, corner, 1] = y + s * a1 + t * b1
         faces.polygons[slot, corner, 2] = z + s * a2 + t * b2
     faces.num_vertices[slot] = 4
-    for k, value in enumerate((x, y, z)):
-        data[CENTROID + k, slot] = value
-        data[GRADIENT + k, slot] = 0.0
-    for k in range(3):
-        data[NORMAL + k, slot] = n[k]
-    data[AREA, slot], data[PRESSURE, slot] = area, push / area
-    data[SLOPE_A, slot] = data[SLOPE_B, slot] = math.inf
+    store_even_face(faces.data, slot, (x, y, z), n, area, push / area)
 
 
 @kernel

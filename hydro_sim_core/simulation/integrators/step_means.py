@@ -13,15 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import Float1D, Float2D, Float3D, Int1D, Int2D, kernel
-from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
-    CENTROID,
-    GRADIENT,
-    NORMAL,
-    PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
-)
+from hydro_sim_core.contact.pressure_field.faces import store_even_face
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.simulation.stepping.collision import keep_faces_towards, split_faces
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area
@@ -141,7 +133,7 @@ def _write_moment(patches, p, m0, m1, m2, force, sign, out):
 def add_part(model, means, part, length, more, tree_of_v):
     """Add a part to the sum, which acts for ``length`` (s), and for ``more`` besides where velocities are extrapolated.
 
-    A pair of which only one body is extrapolated acts for ``length`` alone.
+    A pair acts for ``more`` only where all that moves of it is extrapolated.
 
     Reads means: effort, extrapolated, num, pair, row.
     Writes means: effort, row.
@@ -166,18 +158,50 @@ def add_part(model, means, part, length, more, tree_of_v):
 
 
 @kernel
+def keep_apart_from_impacts(model, means):
+    """Have no tree extrapolated that touches one that is not: what one loses to the other would not be what that gains.
+
+    Reads means: extrapolated, num, pair, row.
+    Writes means: extrapolated.
+    """
+    share, differs = means.extrapolated, True
+    while differs:
+        differs = False
+        for part in range(MOST_PARTS):
+            for p in range(means.num[part]):
+                first, second = _trees_of_pair(model, means.pair[part, p])
+                if (
+                    first < 0
+                    or second < 0
+                    or share[first] == share[second]
+                    or not _presses(means.row[part, p])
+                ):
+                    continue
+                share[first] = share[second] = 0.0
+                differs = True
+
+
+@kernel
 def _is_extrapolated(model, means, pair):
     """Whether the velocities of all that moves of a pair are extrapolated.
 
-    Reads means: extrapolated; model: geometry_body, pairs; model.forest: tree_of_body.
+    Reads means: extrapolated.
     """
-    is_extrapolated = True
-    for side in range(2):
-        body = model.geometry_body[model.pairs[pair, side]]
-        tree = model.forest.tree_of_body[body] if body >= 0 else -1
-        if tree >= 0:
-            is_extrapolated = is_extrapolated and means.extrapolated[tree] != 0.0
-    return is_extrapolated
+    first, second = _trees_of_pair(model, pair)
+    return (first < 0 or means.extrapolated[first] != 0.0) and (
+        second < 0 or means.extrapolated[second] != 0.0
+    )
+
+
+@kernel(inline=True)
+def _trees_of_pair(model, pair):
+    """Trees of the bodies of a pair, -1 for what no tree has.
+
+    Reads model: geometry_body, pairs; model.forest: tree_of_body.
+    """
+    first, second = model.geometry_body[model.pairs[pair, 0]], model.geometry_body[model.pairs[pair, 1]]
+    tree_of_body = model.forest.tree_of_body
+    return tree_of_body[first] if first >= 0 else -1, tree_of_body[second] if second >= 0 else -1
 
 
 @kernel
@@ -300,7 +324,7 @@ def _find_faces_again(model, scratch, p, pair, row):
         patches.is_recovered[p] = True
         last = find_faces(model.geometries, rows[0], rows[1], R_BA, p_BA, True, query, faces, first)
         if last <= faces.num_vertices.shape[0]:
-            _turn_into_patch(row, query.ahead)
+            query.ahead[0], query.ahead[1], query.ahead[2] = _turned_into_patch(row)
             last = keep_faces_towards(faces, first, last, query.ahead)
     if last > faces.num_vertices.shape[0]:
         return last
@@ -315,24 +339,25 @@ def _show_point(faces, first, row):
     """
     if first >= faces.num_vertices.shape[0]:
         return first + 1
-    data, polygon = faces.data, faces.polygons[first]
-    _turn_into_patch(row, data[NORMAL : NORMAL + 3, first])
+    at = row[_P_GR : _P_GR + 3]
+    store_even_face(faces.data, first, at, _turned_into_patch(row), 0.0, 0.0)
     for k in range(3):
-        data[CENTROID + k, first] = polygon[0, k] = row[_P_GR + k]
-        data[GRADIENT + k, first] = 0.0
-    data[AREA, first] = data[PRESSURE, first] = 0.0
-    data[SLOPE_A, first] = data[SLOPE_B, first] = math.inf
+        faces.polygons[first, 0, k] = at[k]
     faces.num_vertices[first] = 1
     return first + 1
 
 
 @kernel(inline=True)
-def _turn_into_patch(row, out):
-    """Write the direction of the sum of the forces along normals, in the axes of the patch, to ``out`` (3,)."""
+def _turned_into_patch(row):
+    """Direction (3) of the sum of the forces along normals, in the axes of the patch."""
     n0, n1, n2 = row[_NORMAL], row[_NORMAL + 1], row[_NORMAL + 2]
     size = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-    for i in range(3):
-        out[i] = (row[_R_WG + i] * n0 + row[_R_WG + 3 + i] * n1 + row[_R_WG + 6 + i] * n2) / size
+    n0, n1, n2, R = n0 / size, n1 / size, n2 / size, row[_R_WG:_P_WG]
+    return (
+        R[0] * n0 + R[3] * n1 + R[6] * n2,
+        R[1] * n0 + R[4] * n1 + R[7] * n2,
+        R[2] * n0 + R[5] * n1 + R[8] * n2,
+    )
 
 
 @kernel

@@ -14,6 +14,7 @@ from hydro_sim_core.simulation.integrators.step_means import (
     StepMeans,
     add_part,
     forget_parts,
+    keep_apart_from_impacts,
     keep_part,
     make_step_means,
     put_means,
@@ -255,7 +256,7 @@ def _take_substep(machine, solve, substeps, length):
 
 @kernel
 def _extrapolate(machine, substeps):
-    """Subtract the error estimate from the halves in the state, tree by tree, where it is small.
+    """Subtract the error estimate from the halves in the state, of trees where it and that of all they touch are small.
 
     Reads substeps: change, error, quaternions, tree_of_q, tree_of_v; machine.scratch: M; machine.state: q, v;
     substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v.
@@ -272,6 +273,7 @@ def _extrapolate(machine, substeps):
         change[tree] += inertia * (all_of_it * all_of_it)
     for tree in range(error.shape[0]):
         share[tree] = 1.0 if error[tree] <= SMOOTH * SMOOTH * change[tree] else 0.0
+    keep_apart_from_impacts(machine.model, substeps.means)
     for i in range(state.v.shape[0]):
         state.v[i] += share[substeps.tree_of_v[i]] * (state.v[i] - whole.v[i])
     for i in range(state.q.shape[0]):

@@ -242,7 +242,7 @@ def set_points(faces, f, face, is_rigid, apart, area, points):
     Reads face: area, pressure.
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
-    if not is_rigid and face.pressure <= 0.0:
+    if apart == 0.0 or (not is_rigid and face.pressure <= 0.0):
         return 1
     ahead, aside = points_of(faces, f, face)
     held = _apart(face, ACROSS if is_rigid else UPRIGHT_TO_SURE)

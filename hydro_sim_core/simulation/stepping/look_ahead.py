@@ -30,6 +30,7 @@ from hydro_sim_core.simulation.stepping.overlaps import (
     overlap_foreseen,
     overlap_now,
     overlap_of_solve,
+    spread_of_points,
     way_into_overlap,
 )
 from hydro_sim_core.simulation.stepping.placement import largest_speed
@@ -105,22 +106,21 @@ def _stores_too_much(model, scratch, dt):
     faces it has taken from the motion: a soft body may come in slowly as far as its force allows. Shorter steps help
     where an overlap arises within the step, not where it is there as it begins.
 
-    Reads model: pair_flat, pair_mass, pair_rate, pair_stride, pairs; scratch: motion, motion_before; scratch.patches:
-    apart, area, first_face, pair; scratch.points: num_faced.
+    Reads model: pair_mass, pair_rate, pair_stride, pairs; scratch: motion, motion_before; scratch.patches: first_face,
+    pair; scratch.points: num_faced.
     """
     patches = scratch.patches
     for p in range(scratch.points.num_faced[0]):
         pair = patches.pair[p]
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         reach, stride = scratch.motion[a] + scratch.motion[b], model.pair_stride[pair]
-        is_rigid = model.pair_flat[pair] == 0.0
+        is_rigid, apart, area = spread_of_points(model, patches, p)
         is_looked_at = reach <= stride if is_rigid else dt * model.pair_rate[pair] > VERY_STIFF
         if not (is_looked_at and reach > LEAST_SHARE_OF_STRIDE * stride):
             continue
         came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
         first, last = patches.first_face[p], patches.first_face[p + 1]
-        apart, area = (1.0, 0.0) if is_rigid else (patches.apart[p], patches.area[p])
         _, before = depth_and_energy(scratch, first, last, is_rigid, apart, area)
         _, after, _ = overlap_at(model, scratch, pair, dt)
         if after > before + gain:

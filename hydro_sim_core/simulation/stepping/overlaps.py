@@ -204,7 +204,7 @@ def depth_and_energy(scratch, first, last, is_rigid, apart, area):
             continue
         if steepness > 0.0:
             most = max(most, pressure / steepness)
-        num = set_points(scratch.faces, f, face, is_rigid, apart, area, points) if apart > 0.0 else 1
+        num = set_points(scratch.faces, f, face, is_rigid, apart, area, points)
         if num == 1:
             energy += _energy_of_face(face, pressure, is_rigid)
         else:
@@ -280,6 +280,19 @@ def overlap_foreseen(model, scratch, pair, dt):
     return 0.0, 0.0
 
 
+@kernel(inline=True)
+def spread_of_points(model, patches, p):
+    """What the energy of patch p depends on: whether both bodies are rigid, and the ``apart_and_area`` of its faces.
+
+    Points of two rigid bodies count apart for it also where the solver has them at the centroids.
+
+    Reads model: pair_flat; patches: apart, area, pair.
+    """
+    if model.pair_flat[patches.pair[p]] == 0.0:
+        return True, 1.0, 0.0
+    return False, patches.apart[p], patches.area[p]
+
+
 @kernel
 def overlap_of_solve(model, scratch, p, dt):
     """Largest depth (m) and energy (J) that the faces of patch p have at the end of a solved step, by its velocities.
@@ -287,23 +300,19 @@ def overlap_of_solve(model, scratch, p, dt):
     Each comes in along the direction in which the solve has it push, not along its normal: on what slides along the
     skin of a rigid body the normals lean, and would tell of depths that nothing has stopped.
 
-    Reads model: pair_flat; scratch: face_points, mean_push, push_along, twist; scratch.faces: data; scratch.patches:
-    apart, area, first_face, p_GR, pair; scratch.solver: v.
+    Reads scratch: face_points, mean_push, push_along, twist; scratch.faces: data; scratch.patches: first_face, p_GR;
+    scratch.solver: v.
     Writes scratch: face_points, push_along, twist.
     """
     data, patches, V = scratch.faces.data, scratch.patches, scratch.twist
-    is_rigid = model.pair_flat[patches.pair[p]] == 0.0
-    apart, area = (1.0, 0.0) if is_rigid else (patches.apart[p], patches.area[p])
+    is_rigid, apart, area = spread_of_points(model, patches, p)
     relative_twist(scratch.problem, p, scratch.solver.v, DRIFT, V)
     p_GR, points, depth, energy = patches.p_GR[p], scratch.face_points, 0.0, 0.0
     ways, push = choose_directions(model, scratch, p), scratch.push_along
     for f in range(patches.first_face[p], patches.first_face[p + 1]):
         face = face_at(data, f)
         _, slope = set_push(face, ways, scratch.mean_push, push)
-        num = 1
-        points[0, 0] = points[0, 1] = points[0, 2] = 0.0
-        if apart > 0.0:
-            num = set_points(scratch.faces, f, face, is_rigid, apart, area, points)
+        num = set_points(scratch.faces, f, face, is_rigid, apart, area, points)
         at_centroid = 0.0
         for j in range(num):
             x, c = points[j], face.centroid

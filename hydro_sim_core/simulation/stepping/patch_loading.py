@@ -229,7 +229,7 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         if rising == 0.0:
             continue
         area, slope = set_push(face, ways, scratch.mean_push, push)
-        num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points) if apart > 0.0 else 1
+        num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points)
         share = rising * area / num
         false_rise = dt * rise_of_passing(face, p_GR, V, motion) if slides else 0.0
         way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)

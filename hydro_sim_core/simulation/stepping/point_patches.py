@@ -3,18 +3,8 @@
 
 from __future__ import annotations
 
-import math
-
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
-    CENTROID,
-    GRADIENT,
-    NORMAL,
-    PRESSURE,
-    SLOPE_A,
-    SLOPE_B,
-)
+from hydro_sim_core.contact.pressure_field.faces import store_even_face
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
 from hydro_sim_core.simulation.stepping.point_outline import find_outline
 
@@ -55,17 +45,18 @@ def _write_faces(model, scratch, j, begin, arm, force):
     All have the equivalent contact point, ``arm`` from the reference point, as centroid, and the mean pressure of
     ``force`` (N); without an area they have none.
 
-    Reads scratch.points: outline, p_WR; scratch.problem.points: x.
-    Writes scratch.faces: num_vertices, polygons.
+    Reads scratch.points: outline, p_WR; scratch.problem.points: normal, x.
+    Writes scratch.faces: data, num_vertices, polygons.
     """
     points, at, faces = scratch.problem.points, scratch.points, scratch.faces
+    centre = at.p_WR[j, 0] + arm[0], at.p_WR[j, 1] + arm[1], at.p_WR[j, 2] + arm[2]
     corners = find_outline(model, scratch, j)
     if corners == 0:
         # What pressed in a step that did not converge may touch nowhere: it is shown at its point.
         for k in range(3):
-            faces.polygons[begin, 0, k] = at.p_WR[j, k] + arm[k]
+            faces.polygons[begin, 0, k] = centre[k]
         faces.num_vertices[begin] = 1
-        _write_data(scratch, j, begin, arm, 0.0, 0.0)
+        store_even_face(faces.data, begin, centre, points.normal[j], 0.0, 0.0)
         return begin + 1
     area = 0.0
     for i in range(2, corners):
@@ -85,25 +76,9 @@ def _write_faces(model, scratch, j, begin, arm, force):
                 part += _triangle(points, j, at.outline[0], at.outline[second + i - 2], corner)
             count += 1
         faces.num_vertices[slot] = count
-        _write_data(scratch, j, slot, arm, part, pressure)
+        store_even_face(faces.data, slot, centre, points.normal[j], part, pressure)
         slot, second = slot + 1, last
     return slot
-
-
-@kernel
-def _write_data(scratch, j, slot, arm, area, pressure):
-    """Write what a face of contact ``j`` has besides its polygon, to column ``slot``.
-
-    Reads scratch.points: p_WR; scratch.problem.points: normal.
-    Writes scratch.faces: data.
-    """
-    data, n = scratch.faces.data, scratch.problem.points.normal[j]
-    for k in range(3):
-        data[CENTROID + k, slot] = scratch.points.p_WR[j, k] + arm[k]
-        data[NORMAL + k, slot] = n[k]
-        data[GRADIENT + k, slot] = 0.0
-    data[AREA, slot], data[PRESSURE, slot] = area, pressure
-    data[SLOPE_A, slot] = data[SLOPE_B, slot] = math.inf
 
 
 @kernel
