@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import platform
 import shlex
 import signal
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from threading import Event
+from typing import NoReturn
 
 USAGE = """\
 usage: ros2 run hydro_sim hydro_sim --ros-args -p scene:=SCENE [-p PARAMETER:=VALUE ...] [--params-file FILE]
@@ -27,7 +31,7 @@ _ROS_FLAGS = ("-p", "--param", "--params-file", "-r", "--remap", "--log-level", 
 
 
 def main() -> int:
-    """Run the node until a signal or the end of ``duration``; return the exit status."""
+    """Run the node until a signal or the end of ``duration``; return the exit status, unless it has run."""
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -44,7 +48,20 @@ def main() -> int:
         if problem is None:
             raise
         return _fail(problem)
-    return run(sys.argv, stop)
+    return _end(run(sys.argv, stop))
+
+
+def _end(status: int) -> NoReturn:
+    """End the process, in which all that the node had is closed.
+
+    Python would free every object one by one, for half of the time that an end takes, and then destroy what the
+    middleware keeps for itself while threads may still use it.
+    """
+    atexit._run_exitfuncs()
+    with suppress(OSError):  # nobody reads any more
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _fail(problem: str) -> int:

@@ -48,11 +48,21 @@ def node():
     executable = Path(get_package_prefix("hydro_sim"), "lib", "hydro_sim", "hydro_sim")
     arguments = ["--params-file", CONFIG / "node.yaml"]
     arguments += ["-p", f"scene:={CONFIG / 'scenes' / 'spatula_slip.yaml'}"]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_PYTHON_CHECK_FIELDS": "1"}
+    environment = {
+        **os.environ,
+        "ROS_DOMAIN_ID": str(DOMAIN),
+        "ROS_PYTHON_CHECK_FIELDS": "1",
+        "PYTHONFAULTHANDLER": "1",
+    }
     process = subprocess.Popen([executable, "--ros-args", *arguments], env=environment)
     yield process
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0
+    try:
+        assert process.wait(20) == 0
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # it prints what each of its threads is at
+        process.wait(20)
+        raise
 
 
 @pytest.fixture(scope="module")
