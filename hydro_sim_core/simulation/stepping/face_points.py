@@ -221,7 +221,7 @@ def points_a_face(model):
     return 1
 
 
-@kernel
+@kernel(inline=True)
 def set_points(faces, f, face, is_rigid, apart, area, points):
     """Write the points of face f, relative to its centroid, and tell their number; each has the same share of the area.
 
@@ -239,11 +239,20 @@ def set_points(faces, f, face, is_rigid, apart, area, points):
         area: Of its patch, m^2; 0 if faces of any size have three points.
         points: (POINTS, 3) the result, m.
 
-    Reads face: area, pressure.
+    Reads face: pressure.
     """
     points[0, 0] = points[0, 1] = points[0, 2] = 0.0
     if apart == 0.0 or (not is_rigid and face.pressure <= 0.0):
         return 1
+    return _move_apart(faces, f, face, is_rigid, apart, area, points)
+
+
+@kernel
+def _move_apart(faces, f, face, is_rigid, apart, area, points):
+    """The same of a face that may have points apart; ``points`` begin at the centroid.
+
+    Reads face: area.
+    """
     ahead, aside = points_of(faces, f, face)
     held = _apart(face, ACROSS if is_rigid else UPRIGHT_TO_SURE)
     if held < 1.0:
