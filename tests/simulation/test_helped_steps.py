@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.compilation import prepare
 from hydro_sim_core.compilation.teams import (
     CAME,
     DELIVERIES,
@@ -35,7 +36,11 @@ KINDS: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture(autouse=True)
 def helped(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Two threads, however few cores there are, which help from the first step on with everything."""
+    """Two threads, however few cores there are, which help from the first step on with everything.
+
+    Steps do not wait for helpers that are still being compiled, so that the tests would count steps that nobody helped.
+    """
+    prepare([helpers.help_along])
     monkeypatch.setenv("HYDRO_SIM_THREADS", "2")
     monkeypatch.setattr(machine, "LEAST_TIME", -1.0)
     monkeypatch.setattr(options, "FACES_TO_SHARE", 1)
