@@ -295,6 +295,34 @@ def test_error_control_makes_no_energy_of_an_impact(accuracy: float) -> None:
     assert world.diagnostics()["unconverged_steps"] == 0
 
 
+@pytest.mark.parametrize("gap", [0.0013, 0.002, 0.0031, 0.0044, 0.01])
+@pytest.mark.parametrize("modulus", [None, 1e10])
+def test_error_control_gives_nothing_back_of_a_dead_impact(modulus: float | None, gap: float) -> None:
+    """In whole and half sub-steps, of which one half has it all, that are otherwise nearly the same."""
+    block = free(box("block", (0.1, 0.1, 0.1), 1.0, modulus=modulus, dissipation=50.0), (0, 0, 0.1 + gap))
+    world = make_world(block, environment=[GROUND], time_step=0.01, solver={"accuracy": 1e-4})
+    speeds = []
+    for _ in range(30):
+        world.step()
+        speeds.append(world.v[5])
+    assert min(speeds) < -0.8
+    assert max(speeds) < 1e-3
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5])
+def test_error_control_gives_nothing_back_at_a_stop(accuracy: float) -> None:
+    scene = hs.SceneBuilder("cart", time_step=1e-2, solver={"accuracy": accuracy}, gravity=(0, 0, 0))
+    rig = scene.add_model("rig")
+    rig.add_link("rail")
+    rig.add_link("cart", mass=2.0, inertia=3 * (1e-3,))
+    rig.add_joint("slide", "prismatic", "rail", "cart", axis=(1, 0, 0), lower=-0.1, upper=0.1, effort=1.0)
+    world = hs.World(scene.build())
+    world.set_state([0.0], [1.0])
+    for _ in range(30):
+        world.step()
+        assert world.v[0] > -0.01
+
+
 def test_error_control_takes_long_steps_where_nothing_happens() -> None:
     world = dropped_ball(0.01, 1e-5)
     world.step(100)

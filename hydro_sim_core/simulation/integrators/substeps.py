@@ -32,8 +32,9 @@ LEAST_FACTOR, LARGEST_FACTOR = 0.1, 5.0
 #: A sub-step that reaches this share of what is left of a time step takes all of it. More than ``SAFETY``, so that one
 #: that was rejected is not tried again.
 NEARLY = 0.95
-#: Relative difference of the velocity change of a tree below which whole and half sub-steps agree.
-SMOOTH = 0.1
+#: Relative difference of the velocity change of a tree below which whole and half sub-steps agree, and that of its
+#: changes in both halves below which it is no impact, which falls into one of them.
+SMOOTH, EVEN = 0.1, 0.5
 #: Largest number of sub-steps tried in a time step; the remainder is then taken as one step.
 MOST_SUBSTEPS = 1000
 #: Beside what ``advance`` returns: so many were tried.
@@ -55,12 +56,14 @@ class Substeps(NamedTuple):
         begin: State at the begin of the time step.
         before: State at the begin of the sub-step.
         whole: State after the sub-step as a whole.
+        middle: (nv,) velocities after its first half.
         weight: (nq,) weights of differences of coordinates.
         tree_of_v: (nv,) tree of every velocity.
         tree_of_q: (nq,) tree of every coordinate.
         quaternions: First coordinates of quaternions.
         error: (trees + 1,) scratch.
         change: (trees + 1,) scratch.
+        uneven: (trees + 1,) scratch.
         means: What is told of the time step.
     """
 
@@ -70,12 +73,14 @@ class Substeps(NamedTuple):
     begin: State
     before: State
     whole: State
+    middle: Float1D
     weight: Float1D
     tree_of_v: Int1D
     tree_of_q: Int1D
     quaternions: Int1D
     error: Float1D
     change: Float1D
+    uneven: Float1D
     means: StepMeans
 
 
@@ -89,12 +94,14 @@ def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Subs
         begin=copied(machine.state),
         before=copied(machine.state),
         whole=copied(machine.state),
+        middle=np.zeros(machine.state.v.shape),
         weight=machine.coordinate_weights,
         tree_of_v=machine.tree_of_velocity.astype(np.int64),
         tree_of_q=machine.tree_of_coordinate.astype(np.int64),
         quaternions=np.array(machine.quaternion_starts, dtype=np.int64),
         error=np.zeros(num_trees),
         change=np.zeros(num_trees),
+        uneven=np.zeros(num_trees),
         means=step_means_of(machine),
     )
 
@@ -111,12 +118,14 @@ def no_substeps() -> Handle:
         begin=state,
         before=state,
         whole=state,
+        middle=nothing,
         weight=nothing,
         tree_of_v=none,
         tree_of_q=none,
         quaternions=none,
         error=nothing,
         change=nothing,
+        uneven=nothing,
         means=make_step_means(0, 0, 0),
     )
     return Handle(memory)
@@ -220,7 +229,8 @@ def _take_substep(machine, solve, substeps, length):
 
     Returns their difference, rad or m; infinite where one of them cannot be taken, -1 without room for contact faces.
 
-    Reads substeps: accuracy, tree_of_v, weight; machine.state: q; substeps.whole: q.
+    Reads substeps: accuracy, tree_of_v, weight; machine.state: q, v; substeps.whole: q.
+    Writes substeps: middle.
     """
     state, before, whole, means = machine.state, substeps.before, substeps.whole, substeps.means
     copy_state(state, before)
@@ -233,6 +243,8 @@ def _take_substep(machine, solve, substeps, length):
         status = advance(machine, solve, 0.5 * length, 1, True, False)
     if status == DONE:
         keep_part(machine, means, _FIRST_HALF)
+        for i in range(state.v.shape[0]):
+            substeps.middle[i] = state.v[i]
         status = advance(machine, solve, 0.5 * length, 1, False, False)
     if status == NO_ROOM:
         return -1.0
@@ -258,21 +270,27 @@ def _take_substep(machine, solve, substeps, length):
 def _extrapolate(machine, substeps):
     """Subtract the error estimate from the halves in the state, of trees where it and that of all they touch are small.
 
-    Reads substeps: change, error, quaternions, tree_of_q, tree_of_v; machine.scratch: M; machine.state: q, v;
-    substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v.
-    Writes substeps: change, error; machine.state: q, v; substeps.means: extrapolated.
+    Reads substeps: change, error, middle, quaternions, tree_of_q, tree_of_v, uneven; machine.scratch: M; machine.state:
+    q, v; substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v.
+    Writes substeps: change, error, uneven; machine.state: q, v; substeps.means: extrapolated.
     """
     state, whole, v0 = machine.state, substeps.whole, substeps.before.v
-    error, change, share = substeps.error, substeps.change, substeps.means.extrapolated
+    error, change, uneven = substeps.error, substeps.change, substeps.uneven
+    share = substeps.means.extrapolated
     for tree in range(error.shape[0]):
-        error[tree] = change[tree] = 0.0
+        error[tree] = change[tree] = uneven[tree] = 0.0
     for i in range(state.v.shape[0]):
         tree, inertia = substeps.tree_of_v[i], machine.scratch.M[i, i]
         off, all_of_it = state.v[i] - whole.v[i], state.v[i] - v0[i]
+        more = state.v[i] - 2.0 * substeps.middle[i] + v0[i]
         error[tree] += inertia * (off * off)
         change[tree] += inertia * (all_of_it * all_of_it)
+        uneven[tree] += inertia * (more * more)
     for tree in range(error.shape[0]):
-        share[tree] = 1.0 if error[tree] <= SMOOTH * SMOOTH * change[tree] else 0.0
+        is_smooth = (
+            error[tree] <= SMOOTH * SMOOTH * change[tree] and uneven[tree] <= EVEN * EVEN * change[tree]
+        )
+        share[tree] = 1.0 if is_smooth else 0.0
     keep_apart_from_impacts(machine.model, substeps.means)
     for i in range(state.v.shape[0]):
         state.v[i] += share[substeps.tree_of_v[i]] * (state.v[i] - whole.v[i])
