@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
@@ -35,6 +35,25 @@ class Posture:
     p_WB: list[AnyArray]
     own: list[AnyArray]
     jacobians: list[AnyArray]
+
+
+class BodyMasses(NamedTuple):
+    """Masses of all bodies, of one tree or of many that differ in nothing else, along leading axes.
+
+    Attributes:
+        mass: (..., nb) kg.
+        p_BCo: (..., nb, 3) centre of mass in the body's frame, m.
+        I_BCo: (..., nb, 3, 3) inertia about it, kg m^2.
+    """
+
+    mass: AnyArray
+    p_BCo: AnyArray
+    I_BCo: AnyArray
+
+
+def masses_of_tree(tree: KinematicTree, like: AnyArray) -> BodyMasses:
+    """Those of a tree, as arrays of the library of ``like``."""
+    return BodyMasses(*(_constant(like, values) for values in (tree.mass, tree.p_BCo, tree.I_BCo)))
 
 
 def posture(tree: KinematicTree, q: AnyArray) -> Posture:
@@ -106,25 +125,44 @@ def body_accelerations(
     return A_WB
 
 
-def mass_matrix(tree: KinematicTree, posed: Posture, like: AnyArray) -> AnyArray:
-    """(nv, nv) mass matrix with rotors; ``like`` is an array of the wanted library."""
-    M = _constant(like, np.diag(tree.rotor_inertia))
+def mass_matrix(tree: KinematicTree, posed: Posture, masses: BodyMasses) -> AnyArray:
+    """(..., nv, nv) mass matrix with rotors."""
+    xp = array_api_compat.array_namespace(masses.mass)
+    M = _constant(masses.mass, np.diag(tree.rotor_inertia))
     for i, J in enumerate(posed.jacobians):
-        M = M + J.T @ _spatial_inertia(tree, i, posed) @ J
+        M = M + xp.matrix_transpose(J) @ _spatial_inertia(masses, i, posed) @ J
     return M
 
 
-def bias_forces(tree: KinematicTree, posed: Posture, v: AnyArray) -> AnyArray:
-    """(nv,) Coriolis, centrifugal and gravity terms c of M a + c = tau."""
+def bias_forces(tree: KinematicTree, posed: Posture, masses: BodyMasses, v: AnyArray) -> AnyArray:
+    """(..., nv) Coriolis, centrifugal and gravity terms c of M a + c = tau at velocities (..., nv)."""
     xp = array_api_compat.array_namespace(v)
     total = xp.zeros_like(v)
-    V_WB = [J @ v for J in posed.jacobians]
+    V_WB = [_rotated(J, v) for J in posed.jacobians]
     A_WB = body_accelerations(tree, posed, V_WB, v, total)
     for i, (V, A) in enumerate(zip(V_WB, A_WB, strict=True)):
-        inertia = _spatial_inertia(tree, i, posed)
-        F = inertia @ A + _cross_wrench(V, inertia @ V) + _weight_off(tree, i, posed)
-        total = total + posed.jacobians[i].T @ F
+        inertia = _spatial_inertia(masses, i, posed)
+        F = _rotated(inertia, A) + _cross_wrench(V, _rotated(inertia, V)) + _weight_off(tree, i, posed)
+        total = total + _rotated(xp.matrix_transpose(posed.jacobians[i]), F)
     return total
+
+
+def point_jacobian(tree: KinematicTree, posed: Posture, body: int, p_BP: AnyArray, q: AnyArray) -> AnyArray:
+    """(..., 6, nv) Jacobian of a point of a body, or of the world (-1), in world axes.
+
+    Args:
+        tree: The tree.
+        posed: Its posture.
+        body: The body.
+        p_BP: (3,) the point in its frame, m.
+        q: (..., nq) the coordinates.
+    """
+    xp = array_api_compat.array_namespace(q)
+    if body < 0:
+        return xp.zeros((*q.shape[:-1], 6, len(tree.damping)), dtype=q.dtype)
+    J, p_WP = posed.jacobians[body], posed.p_WB[body] + _rotated(posed.R_WB[body], _constant(q, p_BP))
+    turning, moving = J[..., :3, :], J[..., 3:, :]
+    return xp.concat([turning, moving - _skew(p_WP) @ turning], axis=-2)
 
 
 def coordinate_rates(tree: KinematicTree, q: AnyArray, v: AnyArray) -> AnyArray:
@@ -216,7 +254,7 @@ def _for_all(constant: AnyArray, q: AnyArray) -> AnyArray:
 
 
 def _rotated(R: AnyArray, p: AnyArray) -> AnyArray:
-    """Vectors p (..., 3) turned by R (..., 3, 3)."""
+    """Products of vectors p (..., k) and matrices R (..., m, k), such as points and rotations."""
     return (R @ p[..., None])[..., 0]
 
 
@@ -288,38 +326,40 @@ def _turn_twice(q: Any, scale: float, offset: float, axis: Any, R: Any, p: Any) 
 
 
 def _skew(p: AnyArray) -> AnyArray:
-    """Matrix (3, 3) of the cross product with p."""
+    """Matrices (..., 3, 3) of the cross product with p (..., 3)."""
     xp = array_api_compat.array_namespace(p)
-    x, y, z = p[0], p[1], p[2]
+    x, y, z = p[..., 0], p[..., 1], p[..., 2]
     zero = xp.zeros_like(x)
-    return xp.stack([xp.stack([zero, -z, y]), xp.stack([z, zero, -x]), xp.stack([-y, x, zero])])
+    rows = (zero, -z, y), (z, zero, -x), (-y, x, zero)
+    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def _spatial_inertia(tree: KinematicTree, i: int, posed: Posture) -> AnyArray:
-    """(6, 6) inertia of body i about the world's origin."""
+def _spatial_inertia(masses: BodyMasses, i: int, posed: Posture) -> AnyArray:
+    """(..., 6, 6) inertia of body i about the world's origin."""
     R, p = posed.R_WB[i], posed.p_WB[i]
     xp = array_api_compat.array_namespace(R)
-    mass = float(tree.mass[i])
-    C = _skew(p + R @ _constant(R, tree.p_BCo[i]))
-    about_centre = R @ _constant(R, tree.I_BCo[i]) @ R.T
-    eye = _constant(R, np.eye(3))
-    top = xp.concat([about_centre - mass * (C @ C), mass * C], axis=1)
-    return xp.concat([top, xp.concat([-mass * C, mass * eye], axis=1)], axis=0)
+    mass = masses.mass[..., i, None, None]
+    C = _skew(p + _rotated(R, masses.p_BCo[..., i, :]))
+    about_centre = R @ masses.I_BCo[..., i, :, :] @ xp.matrix_transpose(R)
+    top = xp.concat([about_centre - mass * (C @ C), mass * C], axis=-1)
+    eye = _constant(R, np.eye(3)) + xp.zeros_like(C)
+    return xp.concat([top, xp.concat([-mass * C, mass * eye], axis=-1)], axis=-2)
 
 
 def _cross_wrench(V: AnyArray, H: AnyArray) -> AnyArray:
-    """Rate of change (6,) of a momentum H that moves with the twist V."""
+    """Rate of change (..., 6) of a momentum H that moves with the twist V."""
     xp = array_api_compat.array_namespace(V)
-    return xp.concat([cross(V[:3], H[:3]) + cross(V[3:], H[3:]), cross(V[:3], H[3:])])
+    w, u, moment, force = V[..., :3], V[..., 3:], H[..., :3], H[..., 3:]
+    return xp.concat([cross(w, moment) + cross(u, force), cross(w, force)], axis=-1)
 
 
 def _weight_off(tree: KinematicTree, i: int, posed: Posture) -> AnyArray:
-    """Wrench (6,) that takes the weight off of what gravity does not pull."""
+    """Wrench (..., 6) that takes the weight off of what gravity does not pull."""
     R, p = posed.R_WB[i], posed.p_WB[i]
     xp = array_api_compat.array_namespace(R)
     mass, g = float(tree.weightless[i, 0]), _constant(R, tree.gravity)
-    moment = mass * p + R @ _constant(R, tree.weightless[i, 1:])
-    return xp.concat([cross(moment, g), mass * g])
+    moment = mass * p + _rotated(R, _constant(R, tree.weightless[i, 1:]))
+    return xp.concat([cross(moment, g), mass * g + xp.zeros_like(p)], axis=-1)
 
 
 def _joint_acceleration(

@@ -47,8 +47,11 @@ def states(tree):
 def test_mass_matrix_and_bias_forces(tree, states):
     for q, v in states:
         kernels, posed = TreeEvaluator(tree).update(q), form.posture(tree, q)
-        np.testing.assert_allclose(form.mass_matrix(tree, posed, q), kernels.mass_matrix(), atol=1e-13)
-        np.testing.assert_allclose(form.bias_forces(tree, posed, v), kernels.bias_forces(v), atol=1e-12)
+        masses = form.masses_of_tree(tree, q)
+        np.testing.assert_allclose(form.mass_matrix(tree, posed, masses), kernels.mass_matrix(), atol=1e-13)
+        np.testing.assert_allclose(
+            form.bias_forces(tree, posed, masses, v), kernels.bias_forces(v), atol=1e-12
+        )
         for body in range(len(tree.parent)):
             X_WB = kernels.body_pose(body)
             np.testing.assert_allclose(posed.R_WB[body], X_WB[:3, :3], atol=1e-14)
@@ -72,6 +75,27 @@ def test_body_accelerations_of_many_postures(tree, states):
     np.testing.assert_allclose(A.reshape(expected.shape), expected, atol=1e-13)
 
 
+def test_many_trees_of_other_masses(tree, states):
+    """In one call those of one posture after another, each with masses of its own."""
+    q, v = (np.array(rows) for rows in zip(*states, strict=True))
+    rng, nb = np.random.default_rng(9), len(tree.parent)
+    mass, p_BCo = rng.uniform(0.1, 2.0, (len(q), nb)), rng.standard_normal((len(q), nb, 3))
+    I_BCo = tree.I_BCo * rng.uniform(0.5, 2.0, (len(q), nb, 1, 1))
+    p_BP = np.array([0.3, -0.1, 0.2])
+    posed, masses = form.posture(tree, q), form.BodyMasses(mass, p_BCo, I_BCo)
+    M, bias = form.mass_matrix(tree, posed, masses), form.bias_forces(tree, posed, masses, v)
+    J = [form.point_jacobian(tree, posed, body, p_BP, q) for body in range(-1, nb)]
+    for k in range(len(q)):
+        kernels = TreeEvaluator(tree._replace(mass=mass[k], p_BCo=p_BCo[k], I_BCo=I_BCo[k])).update(q[k])
+        np.testing.assert_allclose(M[k], kernels.mass_matrix(), atol=1e-12)
+        np.testing.assert_allclose(bias[k], kernels.bias_forces(v[k]), atol=1e-11)
+        for body in range(nb):
+            p_WP = (kernels.body_pose(body) @ [*p_BP, 1.0])[:3]
+            np.testing.assert_allclose(J[1 + body][k], kernels.point_jacobian(body, p_WP), atol=1e-13)
+    assert not J[0].any()
+    assert J[0].shape == J[1].shape
+
+
 def test_rates_and_integration(tree, states):
     handle = Handle(tree)
     for q, v in states:
@@ -87,10 +111,14 @@ def test_any_array_library_will_do(tree, states):
     xp = array_api_strict
     q, v = states[0]
     posed, strict = form.posture(tree, q), form.posture(tree, xp.asarray(q))
-    M = form.mass_matrix(tree, strict, xp.asarray(q))
-    np.testing.assert_allclose(np.asarray(M), form.mass_matrix(tree, posed, q), atol=1e-13)
-    bias = form.bias_forces(tree, strict, xp.asarray(v))
-    np.testing.assert_allclose(np.asarray(bias), form.bias_forces(tree, posed, v), atol=1e-13)
+    masses, strictly = form.masses_of_tree(tree, q), form.masses_of_tree(tree, xp.asarray(q))
+    M = form.mass_matrix(tree, strict, strictly)
+    np.testing.assert_allclose(np.asarray(M), form.mass_matrix(tree, posed, masses), atol=1e-13)
+    bias = form.bias_forces(tree, strict, strictly, xp.asarray(v))
+    np.testing.assert_allclose(np.asarray(bias), form.bias_forces(tree, posed, masses, v), atol=1e-13)
+    J = form.point_jacobian(tree, strict, 2, np.array([0.1, 0.2, 0.3]), xp.asarray(q))
+    expected = form.point_jacobian(tree, posed, 2, np.array([0.1, 0.2, 0.3]), q)
+    np.testing.assert_allclose(np.asarray(J), expected, atol=1e-13)
     moved = form.integrated(tree, xp.asarray(q), xp.asarray(v), 0.01)
     np.testing.assert_allclose(np.asarray(moved), form.integrated(tree, q, v, 0.01), atol=1e-14)
 

@@ -222,6 +222,26 @@ class BatchWorld(FixedAttributes):
         twist[:, 3:] += self._worlds.numpy.cross(twist[:, :3], X_WL[:, row, :3, 3])
         return twist
 
+    def frame_jacobian(self, name: str) -> Any:
+        """Jacobians J (n, 6, nv) of the origin of a link's frame in every world, as ``World.frame_jacobian``.
+
+        Raises:
+            InputError: There is no such link.
+        """
+        return self._worlds.frame_jacobians(self.world.row_of_frame("frame_jacobian", name))
+
+    def mass_matrix(self) -> Any:
+        """Mass matrices (n, nv, nv) at the states of the worlds, each with masses of its own."""
+        return self._worlds.mass_matrices()
+
+    def bias_forces(self) -> Any:
+        """Coriolis, centrifugal and gravity forces (n, nv), as ``World.bias_forces``."""
+        return self._worlds.bias_forces()
+
+    def gravity_forces(self) -> Any:
+        """Generalised forces (n, nv) that compensate gravity at rest, N m or N."""
+        return self._worlds.gravity_forces()
+
     def contact_wrench(self, link: str, other: str | None = None) -> Any:
         """Wrenches that contact applies to a link of every world, as ``World.contact_wrench``.
 

@@ -183,6 +183,23 @@ class CpuWorlds:
         rows = R_WB.reshape(m, nb, 3, 3), p_WB.reshape(m, nb, 3)
         return *rows, V_WB.reshape(m, nb, 6), A_WB.reshape(m, nb, 6)
 
+    def mass_matrices(self) -> Rows:
+        """(n, nv, nv) mass matrices."""
+        return np.array([world.mass_matrix() for world in self._worlds])
+
+    def bias_forces(self) -> Rows:
+        """(n, nv) Coriolis, centrifugal and gravity forces."""
+        return np.array([world.bias_forces() for world in self._worlds])
+
+    def gravity_forces(self) -> Rows:
+        """(n, nv) forces that compensate gravity at rest."""
+        return np.array([world.gravity_forces() for world in self._worlds])
+
+    def frame_jacobians(self, link: int) -> Rows:
+        """(n, 6, nv) Jacobians of the origins of the frames of a link."""
+        name = self._worlds[0].frame_names[link]
+        return np.array([world.frame_jacobian(name) for world in self._worlds])
+
     def copy_of(self, i: int) -> World:
         """A copy of a world, with parameters of its own."""
         world = self._worlds[i].copy()

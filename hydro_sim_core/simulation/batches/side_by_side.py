@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.compilation.gpu_programs import processor_of
 from hydro_sim_core.compilation.side_by_side import SideBySide
-from hydro_sim_core.dynamics.array_form import Posture, body_accelerations, body_poses, body_velocities
+from hydro_sim_core.dynamics.array_form import (
+    BodyMasses,
+    Posture,
+    bias_forces,
+    body_accelerations,
+    body_poses,
+    body_velocities,
+    mass_matrix,
+    point_jacobian,
+    posture,
+)
+from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.last_step import LastSteps, copy_in, copy_out
 from hydro_sim_core.simulation.batches.links import Begins, Pushes
@@ -388,10 +399,52 @@ class SideBySideWorlds:
         poses = self._stacked(q, R_WB, 3, 3), self._stacked(q, p_WB, 3)
         return *poses, self._stacked(q, V_WB, 6), self._stacked(q, A_WB, 6)
 
+    def mass_matrices(self) -> Any:
+        """(n, nv, nv) mass matrices."""
+        return self._of_postures(lambda world, q, v, posed, masses: mass_matrix(_tree(world), posed, masses))
+
+    def bias_forces(self) -> Any:
+        """(n, nv) Coriolis, centrifugal and gravity forces."""
+        return self._of_postures(
+            lambda world, q, v, posed, masses: bias_forces(_tree(world), posed, masses, v)
+        )
+
+    def gravity_forces(self) -> Any:
+        """(n, nv) forces that compensate gravity at rest."""
+        return self._of_postures(
+            lambda world, q, v, posed, masses: bias_forces(_tree(world), posed, masses, 0.0 * v)
+        )
+
+    def frame_jacobians(self, link: int) -> Any:
+        """(n, 6, nv) Jacobians of the origins of the frames of a link."""
+
+        def jacobian(world: World, q: Any, v: Any, posed: Posture, masses: BodyMasses) -> Any:
+            assembly = world.built.assembly
+            return point_jacobian(
+                _tree(world), posed, int(assembly.link_body[link]), assembly.X_BL[link, :3, 3], q
+            )
+
+        return self._of_postures(jacobian)
+
+    def _of_postures(self, tell: Callable[[World, Any, Any, Posture, BodyMasses], Any]) -> Any:
+        """What is told of the worlds of each scene (m, ...), for all worlds (n, ...)."""
+        numpy, told = self.numpy, []
+        of_scenes = [np.flatnonzero(self._scene_of == k) for k in range(len(self._scenes))]
+        for world, of_scene in zip(self._scenes, of_scenes, strict=True):
+            worlds = numpy.asarray(of_scene)
+            q, v = (self.rows[f"machine.state.{name}"][worlds] for name in ("q", "v"))
+            masses = (self.parameter(name)[worlds] for name in ("mass", "centre_of_mass", "inertia"))
+            told.append(tell(world, q, v, posture(_tree(world), q), BodyMasses(*masses)))
+        return numpy.concatenate(told)[numpy.asarray(np.argsort(np.concatenate(of_scenes)))]
+
     def _stacked(self, q: Any, of_bodies: list[Any], *shape: int) -> Any:
         """(m, nb, ...) what each body has (m, ...); there may be none."""
         numpy = self.numpy
         return numpy.stack(of_bodies, axis=1) if of_bodies else numpy.zeros((len(q), 0, *shape))
+
+
+def _tree(world: World) -> KinematicTree:
+    return world.machine.model.tree
 
 
 def _refuse_scripts(scenes: Sequence[World]) -> None:

@@ -31,6 +31,7 @@ from hydro_sim_core.dynamics.array_form import (
     cross,
     integrated,
     mass_matrix,
+    masses_of_tree,
     normalised,
     posture,
 )
@@ -155,13 +156,13 @@ class SoftSystem:
         xp = array_api_compat.array_namespace(q)
         posed = posture(self.tree, q)
         total = tau - self._passive(posed, q, v) + self._contact_forces(posed, q, v)
-        return xp.linalg.solve(mass_matrix(self.tree, posed, q), total[:, None])[:, 0]
+        return xp.linalg.solve(self._mass_matrix(posed, q), total[:, None])[:, 0]
 
     def inverse(self, q: AnyArray, v: AnyArray, acceleration: AnyArray) -> AnyArray:
         """Generalised forces (nv,) that make the accelerations (nv,), eq. 24."""
         self._check(q=q, v=v, acceleration=acceleration)
         posed = posture(self.tree, q)
-        needed = mass_matrix(self.tree, posed, q) @ acceleration + self._passive(posed, q, v)
+        needed = self._mass_matrix(posed, q) @ acceleration + self._passive(posed, q, v)
         return needed - self._contact_forces(posed, q, v)
 
     def step(
@@ -217,11 +218,17 @@ class SoftSystem:
         qs, vs = _scanned(advance, (q, v), efforts)
         return xp.concat([q[None, :], qs]), xp.concat([v[None, :], vs])
 
+    def _mass_matrix(self, posed: Posture, q: AnyArray) -> AnyArray:
+        return mass_matrix(self.tree, posed, masses_of_tree(self.tree, q))
+
     def _passive(self, posed: Posture, q: AnyArray, v: AnyArray) -> AnyArray:
         """Bias forces less the efforts of joint damping and springs (nv,)."""
         xp = array_api_compat.array_namespace(q)
         tree = self.tree
-        total = bias_forces(tree, posed, v) + xp.asarray(np.array(tree.damping), dtype=v.dtype) * v
+        total = (
+            bias_forces(tree, posed, masses_of_tree(tree, q), v)
+            + xp.asarray(np.array(tree.damping), dtype=v.dtype) * v
+        )
         sprung = np.flatnonzero((tree.spring_stiffness > 0.0) & (tree.q_of_v >= 0))
         if len(sprung):
             stretch = xp.take(q, xp.asarray(tree.q_of_v[sprung])) - xp.asarray(tree.spring_reference[sprung])
