@@ -15,6 +15,7 @@ ENTRIES = (
     kinematics.forward_kinematics,
     kinematics.body_velocities,
     kinematics.add_point_jacobian,
+    kinematics.integrate_positions,
     equations.mass_matrix,
     equations.bias_forces,
     equations.gravity_forces,
@@ -54,6 +55,12 @@ class TreeEvaluator:
             kinematics.forward_kinematics(self._tree, q, self.R_WB, self.p_WB, self.S)
             self._q = q.tobytes()
         return self
+
+    def moved(self, q: Floats, v: Floats, dt: float) -> Floats:
+        """Coordinates (nq,) after ``dt`` (s) from ``q`` (nq,) on at constant velocities; needs no posture."""
+        after = np.empty(len(q))
+        kinematics.integrate_positions(self._tree, _floats(q), _floats(v), dt, after)
+        return after
 
     def body_pose(self, body: int) -> Floats:
         """Pose X_WB (4, 4) of a body; the identity for the world, -1."""

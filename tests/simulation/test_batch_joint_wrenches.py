@@ -81,6 +81,18 @@ def test_a_flange_reads_the_weight_of_its_tool(maker):
     np.testing.assert_allclose(wrench[:, :3], 0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("accuracy", [None, 1e-5])
+def test_steps_that_follow_the_motion_on_the_processor(accuracy):
+    described = fixed(Robot("arm", describe_arm), xyz=(0, 0, 1.0))
+    solver = {"integrator": "continuous"} if accuracy is None else {"accuracy": accuracy}
+    batch = hs.BatchWorld(make_scene(described, time_step=5e-3, solver=solver), N, "cpu")
+    batch.set_state(batch.q, np.linspace(-1.0, 1.0, 3 * N).reshape(N, 3))
+    batch.step(10)
+    for joint in ("turn", "slide", "flange"):
+        alone = [batch.copy_of(i).joint_wrench(joint) for i in range(N)]
+        np.testing.assert_array_equal(batch.joint_wrench(joint), alone)
+
+
 def test_a_carried_arm_on_the_processor():
     """A base that moves as it is told carries the arm."""
     batch = hs.BatchWorld(

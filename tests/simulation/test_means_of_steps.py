@@ -192,3 +192,57 @@ def test_a_point_that_is_left_within_a_step_is_told_where_it_was() -> None:
     shown = view_patch(patch)
     assert shown is not None
     np.testing.assert_array_equal(shown.point, patch.centroid)
+
+
+def double_pendulum(solver: dict[str, Any], time_step: float) -> hs.World:
+    """On two hinges that nothing drives or brakes, in fast motion."""
+    scene = hs.SceneBuilder("pendulum", time_step=time_step, solver=solver)
+    model = scene.add_model("pendulum")
+    model.add_link("base")
+    for k in (1, 2):
+        model.add_link(f"arm_{k}", mass=1.0 * k, center_of_mass=(0, 0, -0.25), inertia=3 * (0.02,))
+    ends = {"axis": (0, 1, 0), "lower": -100, "upper": 100}
+    model.add_joint("shoulder", "revolute", "base", "arm_1", **ends)
+    model.add_joint("elbow", "revolute", "arm_1", "arm_2", xyz=(0, 0, -0.5), **ends)
+    world = hs.World(scene.build())
+    world.set_state([1.0, -0.4], [1.0, -6.0])
+    return world
+
+
+@pytest.mark.parametrize(
+    "solver", [{**CONTROLLED, "accuracy": 1e-7}, CONTINUOUS], ids=["controlled", "continuous"]
+)
+def test_a_hinge_that_moves_transmits_no_torque_about_its_axis(solver: Any) -> None:
+    """But for the square of the step's length: links turn meanwhile, by up to 4 degrees in 10 ms."""
+    largest = []
+    for time_step in (1e-2, 5e-3):
+        world = double_pendulum(solver, time_step)
+        torques = []
+        for _ in range(round(0.5 / time_step)):
+            world.step()
+            torques += [world.joint_wrench(joint)[1] for joint in ("shoulder", "elbow")]
+        largest.append(np.abs(torques).max())
+    assert largest[0] < 0.06  # of 4.5 N m that weights have about the shoulder
+    assert largest[1] < 0.3 * largest[0]
+
+
+def test_joints_read_the_mean_of_fine_steps() -> None:
+    """Along the axes of the moving link: a step of 10 ms reads what 100 shorter ones do, up to 70 N."""
+    coarse, fine = double_pendulum(CONTINUOUS, 1e-2), double_pendulum(CONTINUOUS, 1e-4)
+    for _ in range(20):
+        coarse.step()
+        told = []
+        for _ in range(100):
+            fine.step()
+            told.append(fine.joint_wrench("shoulder"))
+        np.testing.assert_allclose(coarse.joint_wrench("shoulder"), np.mean(told, axis=0), rtol=0, atol=0.2)
+
+
+@pytest.mark.parametrize(("solver", "allowed"), SOLVERS)
+def test_a_pulled_ball_reads_nothing_at_its_base(solver: Any, allowed: float) -> None:
+    """The spring counts as it acts within the step, not by where it begins."""
+    world = drop({**solver, "accuracy": 1e-7})
+    world.pull("ball", [0, 0, 0], [0.4, 0.0, 0.3], stiffness=100.0, damping=1.0)
+    for _ in range(30):
+        world.step()
+        assert np.abs(world.joint_wrench("ball_base")[3:]).max() < 0.05  # of 30 N

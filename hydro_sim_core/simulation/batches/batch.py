@@ -272,15 +272,17 @@ class BatchWorld(FixedAttributes):
 
         Returns:
             Torque about the origin of the child link's frame, N m, then force, N, that the child applies to its parent,
-            along the axes of this frame at the begin of the step: (n, 6).
+            along the axes of this frame at the begin of the step, or in its middle: (n, 6).
 
         Raises:
             InputError: There is no such joint.
         """
+        if self.world.stepper.follows_motion:
+            return np.array([self._worlds.joint_wrench(i, joint) for i in range(self.n)])
         pushes = self._worlds.pushes()
         wrenches = self._links.joint_wrenches(joint, self.v, pushes.wrench)
         for i in pushes.pulled:
-            wrenches[i] = self.numpy.asarray(self.copy_of(i).joint_wrench(joint))
+            wrenches[i] = self.numpy.asarray(self._worlds.joint_wrench(i, joint))
         return wrenches
 
     def reset(self, worlds: Any = None) -> None:

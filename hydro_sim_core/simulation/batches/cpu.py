@@ -200,6 +200,10 @@ class CpuWorlds:
         name = self._worlds[0].frame_names[link]
         return np.array([world.frame_jacobian(name) for world in self._worlds])
 
+    def joint_wrench(self, i: int, joint: str) -> Rows:
+        """What a joint transmits in a world (6,)."""
+        return self._worlds[i].joint_wrench(joint)
+
     def copy_of(self, i: int) -> World:
         """A copy of a world, with parameters of its own."""
         world = self._worlds[i].copy()

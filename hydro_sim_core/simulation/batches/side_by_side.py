@@ -363,6 +363,10 @@ class SideBySideWorlds:
             world.machine.forget_step()
         return world
 
+    def joint_wrench(self, i: int, joint: str) -> NDArray[np.float64]:
+        """What a joint transmits in a world (6,)."""
+        return self.copy_of(i).joint_wrench(joint)
+
     def patches(self) -> PatchRows:
         """Patches of the steps that led to the states of the worlds."""
         return self._last.patches(self._memory)

@@ -37,6 +37,7 @@ class ContinuousSteps:
     """
 
     entries = (cross_continuous,)
+    follows_motion = True
     #: Takes a time step, with ``other_steps``.
     takes = cross_continuous
 

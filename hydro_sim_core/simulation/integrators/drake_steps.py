@@ -13,6 +13,7 @@ class DrakeSteps:
     """Steps of fixed length, each taken whole; see ``drake_step``."""
 
     entries = (advance_as_drake,)
+    follows_motion = False
 
     def __init__(self, machine: Machine, time_step: float, accuracy: None = None) -> None:
         self.machine = machine

@@ -38,6 +38,7 @@ class SoftSteps:
     """
 
     entries = (advance_soft, velocities_after_jumps)
+    follows_motion = False
     #: Takes a time step in the compiled loop, with ``other_steps``.
     takes = cross_soft
 

@@ -78,6 +78,8 @@ class Stepper(Protocol):
 
     #: Entry points that it calls besides the solver of convex steps.
     entries: ClassVar[tuple[Entry, ...]]
+    #: Whether it follows the motion within a time step, instead of taking what acts at the step's first posture.
+    follows_motion: ClassVar[bool]
     machine: Machine
     #: State before the first step that did not meet its tolerance, for replay.
     failed: State | None
@@ -128,6 +130,7 @@ class FixedSteps:
     """
 
     entries = (advance,)
+    follows_motion = False
     takes = cross_otherwise
 
     def __init__(self, machine: Machine, time_step: float, accuracy: None = None) -> None:
@@ -250,6 +253,7 @@ class ErrorControlledSteps:
     """
 
     entries = (cross_time_steps, tell_with_rest)
+    follows_motion = True
     takes = cross_otherwise
 
     def __init__(self, machine: Machine, time_step: float, accuracy: float) -> None:

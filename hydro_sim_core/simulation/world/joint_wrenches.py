@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Transmitted(NamedTuple):
 
     Attributes:
         wrench: (links, 6) moment about the world's origin, then force, world axes, N m and N.
-        X_WL: (links, 4, 4) poses of the links at the begin of the step, to which the wrenches belong.
+        X_WL: (links, 4, 4) poses of the links to which the wrenches belong, see ``WorldJointWrenches.joint_wrench``.
     """
 
     wrench: Array
@@ -56,6 +56,7 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
     """Wrenches through joints, from the momentum of what they carry and all that acts on it."""
 
     _loads_before: StepLoads
+    _stepper_class: Any
     #: The bodies as the scene describes them, where they have been given other masses since.
     _described_tree: KinematicTree | None = None
 
@@ -72,7 +73,8 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
 
         Returns:
             Torque about the origin of the child link's frame, N m, then force, N, along the axes of this frame at the
-            begin of the step: (6,).
+            begin of the step: (6,). Under error control, and with the continuous integrator, which follow the motion
+            within a step, the frame is that in the middle of the step.
 
         Raises:
             InputError: There is no such joint.
@@ -120,7 +122,8 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
     ) -> Transmitted:
         """What parents applied to links in a step; safe to call from any thread.
 
-        The equations are those of the step: momentum changes at its first posture and with its mean velocities.
+        The equations are those of the step: momentum changes with its mean velocities, and at its first posture. What
+        follows the motion within the step has its mean accelerations in the middle, but for the square of its length.
 
         Args:
             before: Coordinates (nq,) and velocities (nv,) at its begin; None without one.
@@ -132,12 +135,15 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         mean, a = v, np.zeros_like(v)
         if before is not None:
             mean, a = 0.5 * (v + after[1]), (after[1] - v) / self.time_step
+            if self._stepper_class.follows_motion:
+                q = self._evaluator.moved(q, 0.75 * v + 0.25 * after[1], 0.5 * self.time_step)
         X_WL = self.frame_poses(q)
         wrench = self._momentum_rates(q, mean, a, X_WL)
         if before is not None:
-            twists = self.frame_twists(q, after[1]) if loads.pulls else np.zeros((len(X_WL), 6))
-            for link, pushed in self._pushes(X_WL, twists, patches, loads):
+            for link, pushed in self._pushes(X_WL, patches, loads):
                 wrench[link] -= pushed
+            for link, pulled in self._pull_wrenches(q, mean, after[1], X_WL, loads.pulls):
+                wrench[link] -= pulled
         for parent, row in reversed(self._rows_of_tree):
             if parent >= 0:
                 wrench[parent] += wrench[row]
@@ -185,9 +191,9 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         return rates
 
     def _pushes(
-        self, X_WL: Array, twists: Array, patches: Sequence[ContactPatch], loads: StepLoads
+        self, X_WL: Array, patches: Sequence[ContactPatch], loads: StepLoads
     ) -> list[tuple[int, Array]]:
-        """Row of the link, and moment about the world's origin and force (6,), of all that acts on links."""
+        """Row of the link, and moment about the world's origin and force (6,), of contact and ``apply_wrench``."""
         rows = self._frame_index
         found: list[tuple[int, Array]] = []
 
@@ -200,13 +206,22 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
             add(patch.name_a, -patch.force_on_b, -patch.moment_on_b_at_reference, patch.p_WR)
         for link, wrench in loads.wrenches.items():
             add(link, wrench[3:], wrench[:3], X_WL[rows[link], :3, 3])
-        for pull in loads.pulls:
-            row = rows[pull.link]
-            # Implicit: from where the point is at the begin of the step, with the velocity at its end.
-            drag = pull.damping + self.time_step * pull.stiffness
-            force = replace(pull, damping=drag).force(X_WL[row], twists[row])
-            add(pull.link, force, np.zeros(3), pull.point_in_world(X_WL[row]))
         return found
+
+    def _pull_wrenches(
+        self, q: Array, mean: Array, after: Array, X_WL: Array, pulls: Sequence[Pull]
+    ) -> Iterator[tuple[int, Array]]:
+        """The same of springs, with the velocities (nv,) of the step in the mean and after it."""
+        if not pulls:
+            return
+        follows, dt = self._stepper_class.follows_motion, self.time_step
+        twists = self.frame_twists(q, mean if follows else after)
+        for pull in pulls:
+            row = self._frame_index[pull.link]
+            # A step from the first posture is implicit: the point goes on with the velocity at its end.
+            drag = pull.damping + (0.0 if follows else dt * pull.stiffness)
+            force = replace(pull, damping=drag).force(X_WL[row], twists[row])
+            yield row, np.concatenate([cross(pull.point_in_world(X_WL[row]), force), force])
 
     @cached_property
     def _children(self) -> dict[str, str]:
