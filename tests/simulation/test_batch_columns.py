@@ -173,7 +173,7 @@ def test_columns_are_found_by_names():
     ],
 )
 def test_names_without_a_column_are_told(name, of, told):
-    parameters = Parameters(VARIED, lambda _: None, WORLD.built)
+    parameters = Parameters(VARIED, lambda _: None, WORLD)
     with pytest.raises(InputError) as caught:
         parameters.index(name, *of)
     assert told in str(caught.value)

@@ -34,6 +34,8 @@ from hydro_sim_core.simulation.world.world import World
 Backend = Literal["cpu", "cuda", "auto"]
 _SOURCE = "BatchWorld"
 _BACKENDS = ("cpu", "cuda", "auto")
+#: Steps that the state of a world counts.
+_COUNTED = ("unconverged", "unsettled", "deep", "faceless")
 
 
 class BatchWorld(FixedAttributes):
@@ -47,7 +49,8 @@ class BatchWorld(FixedAttributes):
         backend: ``cpu`` or ``cuda``.
         world: A world of the first scene, for names, frames and checks; it is none of the ``n``.
         scene_of: (n,) scene of every world, by its place in the list; read it.
-        q: (n, nq) coordinates of all worlds; read them, and write with ``set_state``.
+        q: (n, nq) coordinates of all worlds; read them, and write with ``set_state``,
+            or to their rows: then what is told of the last step stays.
         v: (n, nv) velocities.
         drives: Targets and gains of the drives, each (n, nv), in the order of ``world.velocity_names``; free to write.
         parameters: Constants that may differ, by name, each (n, ...): ``mass``, ``centre_of_mass`` and ``inertia`` of
@@ -133,12 +136,20 @@ class BatchWorld(FixedAttributes):
     @property
     def parameters(self) -> Parameters:
         """Constants that may differ from world to world, each (n, ...)."""
-        return Parameters(VARIED, self._worlds.parameter, self.world.built)
+        return Parameters(VARIED, self._worlds.parameter, self.world)
 
     @property
     def failures(self) -> dict[int, str]:
         """Worlds that are frozen because a step could not be completed, and why; ``reset`` frees them."""
         return dict(self._worlds.failures)
+
+    def diagnostics(self) -> dict[str, Any]:
+        """Numbers of steps (n,) since the start that did not meet their tolerances: those of ``World.diagnostics``.
+
+        ``unconverged_steps``, ``unsettled_steps``, ``deep_steps`` and ``faceless_steps``.
+        """
+        rows = self._worlds.rows
+        return {f"{name}_steps": rows[f"machine.state.{name}"][:, 0].copy() for name in _COUNTED}
 
     def step(self, n: int = 1) -> None:
         """Advance all worlds by ``n`` time steps; one that cannot go on stays where it is, see ``failures``.
@@ -169,7 +180,8 @@ class BatchWorld(FixedAttributes):
             if bool(((q[:, first : first + 4] ** 2).sum(axis=1) < LEAST_QUATERNION**2).any()):
                 element = f"q[:, {first}:{first + 4}]"
                 raise InputError("set_state", element, "has a zero quaternion", "give unit ones")
-        self._worlds.set_state(chosen, q, v)
+        with self._alone("set_state"):
+            self._worlds.set_state(chosen, q, v)
 
     def apply_wrench(self, link: str, wrench: Any, worlds: Any = None) -> None:
         """Let a wrench act on a link of ``m`` worlds, by default of all, from now on.
@@ -187,8 +199,9 @@ class BatchWorld(FixedAttributes):
         numpy = self._worlds.numpy
         given = _numbers(numpy, "apply_wrench", f"wrench on '{link}'", wrench, (len(chosen), 6))
         rows = self._worlds.rows
-        rows["machine.loads.wrench"][chosen, row] = given
-        rows["machine.loads.num"][:, 0] = (rows["machine.loads.wrench"] != 0.0).any(axis=2).sum(axis=1)
+        with self._alone("apply_wrench"):
+            rows["machine.loads.wrench"][chosen, row] = given
+            rows["machine.loads.num"][:, 0] = (rows["machine.loads.wrench"] != 0.0).any(axis=2).sum(axis=1)
 
     @property
     def _links(self) -> Links:
@@ -296,7 +309,9 @@ class BatchWorld(FixedAttributes):
         Raises:
             InputError: There is no such world, or the mask is not of all worlds.
         """
-        self._worlds.reset(self._chosen(worlds))
+        chosen = self._chosen(worlds)
+        with self._alone("reset"):
+            self._worlds.reset(chosen)
 
     def save(self, world: int) -> SavedState:
         """State of one world, for bit-identical continuation, also in a ``World`` or in another batch.
@@ -304,7 +319,9 @@ class BatchWorld(FixedAttributes):
         Raises:
             InputError: There is no such world.
         """
-        return self.copy_of(world).save_state()
+        chosen = self._one(world)
+        with self._alone("save"):
+            return self._worlds.save(chosen)
 
     def load(self, world: int, saved: SavedState) -> None:
         """Continue one world from a saved state.
@@ -313,9 +330,8 @@ class BatchWorld(FixedAttributes):
             InputError: There is no such world, or the state is of another scene.
         """
         chosen = self._one(world)
-        probe = self._worlds.copy_of(chosen)
-        probe.restore_state(saved)
-        self._worlds.load(chosen, probe)
+        with self._alone("load"):
+            self._worlds.load(chosen, saved)
 
     def copy_of(self, world: int) -> World:
         """A ``World`` of its own in the state of one of these, with the contacts of its last step.
@@ -325,7 +341,9 @@ class BatchWorld(FixedAttributes):
         Raises:
             InputError: There is no such world.
         """
-        return self._worlds.copy_of(self._one(world))
+        chosen = self._one(world)
+        with self._alone("copy_of"):
+            return self._worlds.copy_of(chosen)
 
     def __reduce__(self) -> Any:
         """Pickle the states and parameters of all worlds; contacts of their last steps stay behind.
@@ -338,7 +356,7 @@ class BatchWorld(FixedAttributes):
             raise InputError(_SOURCE, "pickle", "has its worlds on a GPU", mend)
         with self._alone("pickle"):
             parameters = {name: self._worlds.parameter(name).copy() for name in VARIED}
-            states = [self.save(i) for i in range(self.n)]
+            states = [self._worlds.save(i) for i in range(self.n)]
             return _unpickled, (type(self), self._scenes, self.scene_of, parameters, states, self.failures)
 
     @contextmanager
@@ -405,7 +423,7 @@ def _unpickled(
     """The batch of a pickle."""
     batch = kind(scenes, len(states), "cpu", scene_of)
     for name, values in parameters.items():
-        batch.parameters[name] = values
+        batch._worlds.parameter(name)[...] = values
     for i, state in enumerate(states):
         batch.load(i, state)
     batch._worlds.failures.update(failures)
@@ -418,7 +436,11 @@ def _numbers(numpy: Any, asker: str, name: str, values: Any, shape: tuple[int, i
     Raises:
         InputError: They are others.
     """
-    given = numpy.asarray(values)
+    try:
+        given = numpy.asarray(values)
+    except (TypeError, ValueError):
+        mend = f"give numbers of shape {shape}"
+        raise InputError(asker, name, "is not an array of real numbers", mend) from None
     if given.dtype.kind not in "fiu":
         raise InputError(asker, name, "is not an array of real numbers", f"give numbers of shape {shape}")
     if given.shape != shape:
@@ -446,7 +468,10 @@ def _scenes_of(scene_of: ArrayLike | None, n: int, count: int) -> NDArray[np.int
     """Scene of each of ``n`` worlds."""
     if scene_of is None and count == 1:
         return np.broadcast_to(np.int64(0), (n,))  # takes no memory: whether there is enough is not known yet
-    chosen = np.arange(n) % count if scene_of is None else np.asarray(scene_of)
+    try:
+        chosen = np.arange(n) % count if scene_of is None else np.asarray(scene_of)
+    except ValueError:  # lists of several lengths
+        chosen = np.empty(0)
     if chosen.shape != (n,) or chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= count)):
         raise InputError(
             _SOURCE, "scene_of", f"is {excerpt(scene_of)}", f"give {n} numbers from 0 to {count - 1}"

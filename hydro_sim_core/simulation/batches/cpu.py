@@ -19,10 +19,11 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
 from hydro_sim_core.simulation.batches.links import Begins, Pushes
 from hydro_sim_core.simulation.batches.stepping import VARIED
-from hydro_sim_core.simulation.batches.written import unusable, written_rows
+from hydro_sim_core.simulation.batches.written import floating_bodies, unusable, written_rows
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
 from hydro_sim_core.simulation.world.link_wrenches import PatchRows, rows_of
+from hydro_sim_core.simulation.world.saved_state import SavedState
 from hydro_sim_core.simulation.world.world import World
 
 Rows = NDArray[Any]
@@ -69,6 +70,7 @@ class CpuWorlds:
             world.save_state()  # by what states are known stays that of the scene, whatever the parameters
         self._worlds = [self._bound(scenes[k].copy(), i) for i, k in enumerate(scene_of.tolist())]
         self._trees = [Handle(machine.model.tree) for machine in machines]
+        self._floating = floating_bodies(machines[0].model.tree)
         self._subspaces = np.zeros_like(machines[0].scratch.S)
 
     def _bound(self, world: World, i: int) -> World:
@@ -92,7 +94,7 @@ class CpuWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
-        for i, why in unusable(np, self._written):
+        for i, why in unusable(np, self._written, self._floating):
             self.failures.setdefault(i, why)
         going = [i for i in range(len(self._worlds)) if i not in self.failures]
         cores, stop = min(_cores(), len(going)), threading.Event()
@@ -133,9 +135,17 @@ class CpuWorlds:
             self._worlds[i].reset()
             self.failures.pop(i, None)
 
-    def load(self, i: int, world: World) -> None:
-        """Continue a world from the state of another, which no step of its own led to."""
-        self._worlds[i].restore_state(world.save_state())
+    def save(self, i: int) -> SavedState:
+        """State of a world."""
+        return self._worlds[i].save_state()
+
+    def load(self, i: int, saved: SavedState) -> None:
+        """Continue a world from a state, which no step of its own led to.
+
+        Raises:
+            InputError: It is of another scene.
+        """
+        self._worlds[i].restore_state(saved)
         self.failures.pop(i, None)
 
     def patches(self) -> PatchRows:

@@ -35,13 +35,14 @@ from hydro_sim_core.simulation.batches.programs import (
 )
 from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Begin, Order, WorldData
 from hydro_sim_core.simulation.batches.variants import Differing, differing_constants, share_shapes
-from hydro_sim_core.simulation.batches.written import unusable, written_rows
+from hydro_sim_core.simulation.batches.written import floating_bodies, unusable, written_rows
 from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
 from hydro_sim_core.simulation.stepping.machine import GROWTH
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, State
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM
 from hydro_sim_core.simulation.world.link_wrenches import PatchRows
 from hydro_sim_core.simulation.world.motion import UNIT_ROUND_OFF
+from hydro_sim_core.simulation.world.saved_state import SavedState
 from hydro_sim_core.simulation.world.world import World
 
 #: Worlds a warp: as many as it has threads. Fewer make more warps, which lose more than they gain by waiting in turn.
@@ -193,8 +194,8 @@ class SideBySideWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
-        parameters = {name: self.parameter(name) for name in VARIED}
-        for i, why in unusable(self.numpy, written_rows(self.rows, parameters)):
+        written = written_rows(self.rows, {name: self.parameter(name) for name in VARIED})
+        for i, why in unusable(self.numpy, written, floating_bodies(_tree(self._world))):
             if i not in self.failures:
                 self._freeze(i, why)
         last = self._clock + n
@@ -332,8 +333,18 @@ class SideBySideWorlds:
                 self.rows[f"{path}.{name}"][i] = self.numpy.asarray(array)
         self._free([i])
 
-    def load(self, i: int, world: World) -> None:
-        """Continue a world from the state of another, which no step of its own led to."""
+    def save(self, i: int) -> SavedState:
+        """State of a world."""
+        return self.copy_of(i).save_state()
+
+    def load(self, i: int, saved: SavedState) -> None:
+        """Continue a world from a state, which no step of its own led to.
+
+        Raises:
+            InputError: It is of another scene.
+        """
+        world = self.copy_of(i)
+        world.restore_state(saved)
         self.take(i, world)
         self._last.forget([i])
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.batches.columns import Column, columns_of, columns_with
+from hydro_sim_core.simulation.world.world import World
 
 _SOURCE = "BatchWorld"
 #: What is none if it is negative.
 _NOT_NEGATIVE = ("mass", "joint_damping", "joint_friction", "friction", "dissipation", "kp", "kd", "limit")
 #: A determinant below 0 by this share of the largest entry's square or cube is no round-off.
 _ROUND_OFF = 1e-9
+#: A determinant below this share of the cube of the largest entry is round-off; a needle's is 1e-8 of it.
+_SINGULAR = 1e-15
 
 
 class Parameters(Mapping[str, Any]):
@@ -25,13 +31,14 @@ class Parameters(Mapping[str, Any]):
     Args:
         names: What there is.
         rows_of: Returns the rows of one.
-        built: Model of the first scene.
+        world: A world of the first scene.
     """
 
-    def __init__(self, names: Mapping[str, Any], rows_of: Callable[[str], Any], built: BuiltModel) -> None:
-        self._names = tuple(names)
+    def __init__(self, names: Iterable[str], rows_of: Callable[[str], Any], world: World) -> None:
+        self._unread = unread_parameters(world)
+        self._names = tuple(name for name in names if name not in self._unread)
         self._rows_of = rows_of
-        self._built = built
+        self._built = world.built
 
     def __len__(self) -> int:
         return len(self._names)
@@ -91,11 +98,24 @@ class Parameters(Mapping[str, Any]):
 
     def _known(self, name: str) -> str:
         """The name, if there is such a parameter."""
+        if name in self._unread:
+            mend = "give a list of scenes that differ in it"
+            raise InputError(_SOURCE, f"parameter {excerpt(name)}", self._unread[name], mend)
         if name not in self._names:
             raise InputError(
                 _SOURCE, f"parameter {excerpt(name)}", "is none", f"give one of {', '.join(self._names)}"
             )
         return name
+
+
+def unread_parameters(world: World) -> dict[str, str]:
+    """Parameters that no step of a world reads, and why: to write to them would change nothing."""
+    if world.soft_pairs is not None:
+        why = "is read when a scene of smooth contact is loaded, and by no step"
+        return {"friction": why, "dissipation": why}
+    if world.scene.spec.damping == "linear":
+        return {"dissipation": "is read by no step where the scene has linear damping"}
+    return {}
 
 
 def written_rows(rows: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,30 +131,50 @@ def written_rows(rows: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict
     return {path.rpartition(".")[2]: array for path, array in given.items()} | dict(parameters)
 
 
-def unusable(numpy: Any, written: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    """Worlds with a number that is none, or negative where it may not be, and which.
+def floating_bodies(tree: KinematicTree) -> NDArray[np.bool_]:
+    """(bodies,) whether forces alone move a body: it floats, and carries no others whose mass it may have."""
+    floats = (tree.num_q > tree.num_v) & ~tree.prescribed[tree.v_index].astype(bool)
+    return np.asarray(floats & ~np.isin(np.arange(len(floats)), tree.parent))
+
+
+def unusable(
+    numpy: Any, written: Mapping[str, Any], floating: NDArray[np.bool_]
+) -> Iterator[tuple[int, str]]:
+    """Worlds with a number that is none, or negative where it may not be, and which; or with a mass of no body.
 
     Args:
         numpy: What made the arrays: NumPy, or CuPy.
         written: Rows (n, ...) of what users write, by the names that they know.
+        floating: (bodies,) as of ``floating_bodies``: no step can move one without mass or inertia.
     """
+    floats = numpy.asarray(floating)
     wrong = {
         name: numpy.isnan(rows) | (rows < 0.0) if name in _NOT_NEGATIVE else numpy.isnan(rows)
         for name, rows in written.items()
         if rows.dtype.kind == "f" and rows.size
     }
     if "inertia" in wrong:
-        wrong["inertia"] = wrong["inertia"] | _is_no_inertia(numpy, written["inertia"])[..., None, None]
+        inertia = written["inertia"]
+        negative = _is_no_inertia(numpy, inertia)
+        is_none = negative | (floats & _is_singular(numpy, inertia))
+        wrong["inertia"] = wrong["inertia"] | is_none[..., None, None]
+    if "mass" in wrong:
+        wrong["mass"] = wrong["mass"] | (floats & (written["mass"] == 0.0))
     # One look at all of them: each would wait for a GPU.
     if not wrong or not bool(numpy.stack([is_wrong.any() for is_wrong in wrong.values()]).any()):
         return
     for name, is_wrong in wrong.items():
         mend = "give a number of at least 0" if name in _NOT_NEGATIVE else "give a number"
+        if name == "mass":
+            mend = "give one above 0 to a body that floats, and of at least 0 to others"
         by_world = is_wrong.reshape(len(is_wrong), -1)
         for i in numpy.flatnonzero(by_world.any(axis=1)).tolist():
             first = float(written[name][i].reshape(-1)[by_world[i]][0])
             if name == "inertia" and first == first:
-                yield i, "inertia has a moment below 0 about some axis; give a positive definite matrix"
+                has = "a moment below 0 about some axis"
+                if not bool(negative[i].any()):
+                    has = "no moment about some axis, of a body that floats"
+                yield i, f"inertia has {has}; give a positive definite matrix"
             else:
                 yield i, f"{name} is {first:g}; {mend}"
 
@@ -148,3 +188,9 @@ def _is_no_inertia(numpy: Any, inertia: Any) -> Any:
     three = a * (b * c - d * d) - f * (f * c - d * e) + e * (f * d - b * e)
     is_negative = numpy.minimum(a, numpy.minimum(b, c)) < 0.0
     return is_negative | (two < -_ROUND_OFF * largest**2) | (three < -_ROUND_OFF * largest**3)
+
+
+def _is_singular(numpy: Any, inertia: Any) -> Any:
+    """(n, bodies) whether inertias (n, bodies, 3, 3) let a body be turned about some axis by nothing."""
+    largest = numpy.abs(inertia).max(axis=(-1, -2))
+    return numpy.linalg.det(inertia) <= _SINGULAR * largest**3

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Float1D, Handle, Int1D, entry, kernel
+from hydro_sim_core.compilation import Bool1D, Float1D, Handle, Int1D, entry, kernel
 from hydro_sim_core.simulation.integrators.step_means import (
     StepMeans,
     add_part,
@@ -21,7 +21,7 @@ from hydro_sim_core.simulation.integrators.step_means import (
     step_means_of,
 )
 from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.simulation.stepping.model import MachineData, State, copied, make_state
+from hydro_sim_core.simulation.stepping.model import MachineData, Model, State, copied, make_state
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, UNCONVERGED, advance
 from hydro_sim_core.solvers.options import CONVERGED
 from hydro_sim_core.solvers.solve import SolverEntry
@@ -61,6 +61,8 @@ class Substeps(NamedTuple):
         tree_of_v: (nv,) tree of every velocity.
         tree_of_q: (nq,) tree of every coordinate.
         quaternions: First coordinates of quaternions.
+        is_carried: (trees + 1,) whether a tree stands on a body with prescribed motion, whose changes of speed fall
+            into one half and are no impact.
         error: (trees + 1,) scratch.
         change: (trees + 1,) scratch.
         uneven: (trees + 1,) scratch.
@@ -78,6 +80,7 @@ class Substeps(NamedTuple):
     tree_of_v: Int1D
     tree_of_q: Int1D
     quaternions: Int1D
+    is_carried: Bool1D
     error: Float1D
     change: Float1D
     uneven: Float1D
@@ -99,11 +102,19 @@ def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Subs
         tree_of_v=machine.tree_of_velocity.astype(np.int64),
         tree_of_q=machine.tree_of_coordinate.astype(np.int64),
         quaternions=np.array(machine.quaternion_starts, dtype=np.int64),
+        is_carried=_carried_trees(machine.model),
         error=np.zeros(num_trees),
         change=np.zeros(num_trees),
         uneven=np.zeros(num_trees),
         means=step_means_of(machine),
     )
+
+
+def _carried_trees(model: Model) -> np.ndarray:
+    parent, tree_of_body = model.tree.parent, model.forest.tree_of_body
+    carried = np.zeros(len(model.forest.first), dtype=bool)
+    carried[tree_of_body[(tree_of_body >= 0) & (parent >= 0) & (tree_of_body[parent] < 0)]] = True
+    return carried
 
 
 @cache
@@ -123,6 +134,7 @@ def no_substeps() -> Handle:
         tree_of_v=none,
         tree_of_q=none,
         quaternions=none,
+        is_carried=np.zeros(0, dtype=bool),
         error=nothing,
         change=nothing,
         uneven=nothing,
@@ -270,8 +282,8 @@ def _take_substep(machine, solve, substeps, length):
 def _extrapolate(machine, substeps):
     """Subtract the error estimate from the halves in the state, of trees where it and that of all they touch are small.
 
-    Reads substeps: change, error, middle, quaternions, tree_of_q, tree_of_v, uneven; machine.scratch: M; machine.state:
-    q, v; substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v.
+    Reads substeps: change, error, is_carried, middle, quaternions, tree_of_q, tree_of_v, uneven; machine.scratch: M;
+    machine.state: q, v; substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v.
     Writes substeps: change, error, uneven; machine.state: q, v; substeps.means: extrapolated.
     """
     state, whole, v0 = machine.state, substeps.whole, substeps.before.v
@@ -287,10 +299,8 @@ def _extrapolate(machine, substeps):
         change[tree] += inertia * (all_of_it * all_of_it)
         uneven[tree] += inertia * (more * more)
     for tree in range(error.shape[0]):
-        is_smooth = (
-            error[tree] <= SMOOTH * SMOOTH * change[tree] and uneven[tree] <= EVEN * EVEN * change[tree]
-        )
-        share[tree] = 1.0 if is_smooth else 0.0
+        is_even = substeps.is_carried[tree] or uneven[tree] <= EVEN * EVEN * change[tree]
+        share[tree] = 1.0 if is_even and error[tree] <= SMOOTH * SMOOTH * change[tree] else 0.0
     keep_apart_from_impacts(machine.model, substeps.means)
     for i in range(state.v.shape[0]):
         state.v[i] += share[substeps.tree_of_v[i]] * (state.v[i] - whole.v[i])
