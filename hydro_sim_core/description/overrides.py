@@ -51,7 +51,7 @@ def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
         if not isinstance(path, str) or not path.isprintable():
             raise InputError("override", excerpt(path), "is no path", "give text like 'solver.tolerance'")
         if _into_description(data, path) is None:
-            typed |= dict.fromkeys(_set(data, path, plain(value)), path)
+            typed |= dict.fromkeys(_set(data, path, plain(value), spec), path)
     return checked(data, SceneSpec, "override", typed)
 
 
@@ -102,7 +102,7 @@ def _places(spec: SceneSpec, path: str) -> list[tuple[int | str, ...]]:
     data = spec.model_dump(mode="json", exclude_unset=True)
     into = _into_description(data, path)
     if into is None:
-        return _set(data, path, None)
+        return _set(data, path, None, spec)
     index, what, rest = into
     return [("models", index, what, *rest[:-1], key) for key in CONTACT_KEYS.get(rest[-1], [rest[-1]])]
 
@@ -119,8 +119,11 @@ def _comes_before(other: tuple[int | str, ...], place: tuple[int | str, ...]) ->
 # --- Values of the scene file ----------------------------------------------------------------------------------------
 
 
-def _set(data: dict[str, Any], path: str, value: Any) -> list[tuple[int | str, ...]]:
-    """Set the value at a path, and tell at which places; missing sections on the way are created."""
+def _set(data: dict[str, Any], path: str, value: Any, spec: SceneSpec) -> list[tuple[int | str, ...]]:
+    """Set the value at a path, and tell at which places; missing sections on the way are created.
+
+    A list that the file leaves out, of which one number is set, has those of ``spec`` besides: its defaults.
+    """
     node: Any = data
     place: list[int | str] = []
     parts = path.split(".")
@@ -145,7 +148,8 @@ def _set(data: dict[str, Any], path: str, value: Any) -> list[tuple[int | str, .
         within = parts.pop(0)
         place.append(within)
         if not isinstance(node.get(within), dict | list):
-            node[within] = [] if within in _NAMES else {}
+            left_out = _value_at(spec.model_dump(mode="json"), place) if parts[0].isdecimal() else None
+            node[within] = [] if within in _NAMES else left_out if isinstance(left_out, list) else {}
         node = node[within]
     if isinstance(node, list):
         index, _ = _item(node, within, parts, path)
@@ -153,6 +157,16 @@ def _set(data: dict[str, Any], path: str, value: Any) -> list[tuple[int | str, .
         return [(*place, index)]
     node[parts[0]] = value
     return [(*place, parts[0])]
+
+
+def _value_at(data: Any, place: Sequence[int | str]) -> Any:
+    """What stands at a place; None if there is none."""
+    for step in place:
+        try:
+            data = data[step]
+        except (IndexError, KeyError, TypeError):
+            return None
+    return data
 
 
 def _check_key(parts: Sequence[str], own: Iterable[str], path: str) -> None:

@@ -49,6 +49,24 @@ def test_values_of_the_file_are_changed_and_nothing_else(scene: LoadedScene) -> 
     assert scene.spec.time_step == 0.001
 
 
+def test_one_number_of_a_list_that_the_file_leaves_out_is_set_beside_its_defaults(tmp_path: Path) -> None:
+    (tmp_path / "brick.urdf").write_text(
+        '<robot name="brick"><link name="brick"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    (tmp_path / "scene.yaml").write_text(
+        "name: brick\n"
+        "models: [{name: brick, urdf: brick.urdf, base: floating, pose: {xyz: [0, 0, 1]}}]\n"
+        "environment: [{name: ground, shape: {half_space: {}}}]\n"
+    )
+    values = {"models.brick.pose.rpy.0": 0.3, "gravity.0": 1.0, "environment.ground.pose.xyz.2": -0.2}
+    changed = load_scene(tmp_path / "scene.yaml").with_(values)
+    assert list(changed.spec.models[0].pose.rpy) == [0.3, 0.0, 0.0]
+    assert list(changed.spec.models[0].pose.xyz) == [0.0, 0.0, 1.0]
+    assert list(changed.spec.gravity) == [1.0, 0.0, -9.81]
+    assert list(changed.spec.environment[0].pose.xyz) == [0.0, 0.0, -0.2]
+
+
 def test_changes_follow_each_other(scene: LoadedScene) -> None:
     twice = scene.with_({"models.spatula.links.spatula.mass": 0.2}).with_({"time_step": 0.002})
     assert twice.spec.time_step == 0.002

@@ -110,7 +110,7 @@ def test_who_steps_a_batch_is_not_disturbed() -> None:
         "load": lambda: batch.load(0, saved),
         "copy_of": lambda: batch.copy_of(0),
     }
-    thread = threading.Thread(target=batch.step, args=(200_000,))
+    thread = threading.Thread(target=batch.step, args=(40_000,))
     thread.start()
     try:
         while not batch.step_counts.any():
@@ -121,7 +121,7 @@ def test_who_steps_a_batch_is_not_disturbed() -> None:
         assert thread.is_alive()
     finally:
         thread.join()
-    assert batch.step_counts.tolist() == N * [200_000]
+    assert batch.step_counts.tolist() == N * [40_000]
     for call in calls.values():
         call()
 
