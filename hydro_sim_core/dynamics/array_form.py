@@ -128,7 +128,8 @@ def body_accelerations(
 def mass_matrix(tree: KinematicTree, posed: Posture, masses: BodyMasses) -> AnyArray:
     """(..., nv, nv) mass matrix with rotors."""
     xp = array_api_compat.array_namespace(masses.mass)
-    M = _constant(masses.mass, np.diag(tree.rotor_inertia))
+    rotors = _constant(masses.mass, np.diag(tree.rotor_inertia))
+    M = xp.zeros((*masses.mass.shape[:-1], *rotors.shape), dtype=rotors.dtype) + rotors
     for i, J in enumerate(posed.jacobians):
         M = M + xp.matrix_transpose(J) @ _spatial_inertia(masses, i, posed) @ J
     return M

@@ -170,7 +170,7 @@ class BatchWorld(FixedAttributes):
             worlds: (m,) numbers of worlds, or a mask (n,) of which ``m`` are true.
 
         Raises:
-            InputError: A shape is wrong, a number is not finite, or there is no such world.
+            InputError: A shape is wrong, a number is not finite, there is no such world, or another thread steps them.
         """
         chosen = self._chosen(worlds)
         numpy = self._worlds.numpy
@@ -192,8 +192,8 @@ class BatchWorld(FixedAttributes):
             worlds: (m,) numbers of worlds, or a mask (n,) of which ``m`` are true.
 
         Raises:
-            InputError: There is no such link or world, no force can move the link, the shape is wrong, or a number is
-                not finite.
+            InputError: There is no such link or world, no force can move the link, the shape is wrong, a number is not
+                finite, or another thread steps the worlds.
         """
         chosen, row = self._chosen(worlds), self.world.row_of_pushed("apply_wrench", link)
         numpy = self._worlds.numpy
@@ -307,7 +307,7 @@ class BatchWorld(FixedAttributes):
             worlds: (m,) numbers of worlds, or a mask (n,) that is true for them, such as ``batch.q[:, 6] < 0.0``.
 
         Raises:
-            InputError: There is no such world, or the mask is not of all worlds.
+            InputError: There is no such world, the mask is not of all worlds, or another thread steps them.
         """
         chosen = self._chosen(worlds)
         with self._alone("reset"):
@@ -317,7 +317,7 @@ class BatchWorld(FixedAttributes):
         """State of one world, for bit-identical continuation, also in a ``World`` or in another batch.
 
         Raises:
-            InputError: There is no such world.
+            InputError: There is no such world, or another thread steps them.
         """
         chosen = self._one(world)
         with self._alone("save"):
@@ -327,7 +327,7 @@ class BatchWorld(FixedAttributes):
         """Continue one world from a saved state.
 
         Raises:
-            InputError: There is no such world, or the state is of another scene.
+            InputError: There is no such world, the state is of another scene, or another thread steps the worlds.
         """
         chosen = self._one(world)
         with self._alone("load"):
@@ -339,7 +339,7 @@ class BatchWorld(FixedAttributes):
         It continues bit-identically, and tells what any world does: contact patches, sensors, pictures.
 
         Raises:
-            InputError: There is no such world.
+            InputError: There is no such world, or another thread steps them.
         """
         chosen = self._one(world)
         with self._alone("copy_of"):

@@ -154,10 +154,8 @@ def unusable(
         if rows.dtype.kind == "f" and rows.size
     }
     if "inertia" in wrong:
-        inertia = written["inertia"]
-        negative = _is_no_inertia(numpy, inertia)
-        is_none = negative | (floats & _is_singular(numpy, inertia))
-        wrong["inertia"] = wrong["inertia"] | is_none[..., None, None]
+        negative, none = _lacks_moments(numpy, written["inertia"])
+        wrong["inertia"] = wrong["inertia"] | (negative | (floats & none))[..., None, None]
     if "mass" in wrong:
         wrong["mass"] = wrong["mass"] | (floats & (written["mass"] == 0.0))
     # One look at all of them: each would wait for a GPU.
@@ -179,18 +177,14 @@ def unusable(
                 yield i, f"{name} is {first:g}; {mend}"
 
 
-def _is_no_inertia(numpy: Any, inertia: Any) -> Any:
-    """(n, bodies) whether matrices (n, bodies, 3, 3) have a negative eigenvalue: some principal minor is below 0."""
+def _lacks_moments(numpy: Any, inertia: Any) -> tuple[Any, Any]:
+    """Whether matrices (n, bodies, 3, 3) have a negative eigenvalue, and whether one that is at most 0: (n, bodies)."""
     a, b, c = inertia[..., 0, 0], inertia[..., 1, 1], inertia[..., 2, 2]
     d, e, f = inertia[..., 1, 2], inertia[..., 0, 2], inertia[..., 0, 1]
     largest = numpy.abs(inertia).max(axis=(-1, -2))
+    # Some principal minor is then below 0.
     two = numpy.minimum(a * b - f * f, numpy.minimum(a * c - e * e, b * c - d * d))
     three = a * (b * c - d * d) - f * (f * c - d * e) + e * (f * d - b * e)
     is_negative = numpy.minimum(a, numpy.minimum(b, c)) < 0.0
-    return is_negative | (two < -_ROUND_OFF * largest**2) | (three < -_ROUND_OFF * largest**3)
-
-
-def _is_singular(numpy: Any, inertia: Any) -> Any:
-    """(n, bodies) whether inertias (n, bodies, 3, 3) let a body be turned about some axis by nothing."""
-    largest = numpy.abs(inertia).max(axis=(-1, -2))
-    return numpy.linalg.det(inertia) <= _SINGULAR * largest**3
+    is_negative |= (two < -_ROUND_OFF * largest**2) | (three < -_ROUND_OFF * largest**3)
+    return is_negative, is_negative | (three <= _SINGULAR * largest**3)
