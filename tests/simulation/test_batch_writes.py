@@ -132,3 +132,17 @@ def test_lists_of_several_lengths_are_refused_in_words() -> None:
         batch.set_state([[1.0], [1.0, 2.0]], batch.v)
     with pytest.raises(InputError, match="scene_of: is"):
         hs.BatchWorld([two_balls(), two_balls()], N, "cpu", scene_of=[0, [0, 1], 0])  # type: ignore[list-item]
+
+
+def test_nothing_and_too_much_are_refused_in_words() -> None:
+    batch = hs.BatchWorld(two_balls(), N, "cpu")
+    before = batch.parameters["mass"].copy()
+    with pytest.raises(InputError, match="parameter 'mass': None does not fit"):
+        batch.parameters["mass"] = None
+    np.testing.assert_array_equal(batch.parameters["mass"], before)
+    for many in (10**18, 10**19, 10**400):
+        with pytest.raises(InputError, match="BatchWorld: n"):
+            hs.BatchWorld(two_balls(), many, "cpu")
+        with pytest.raises(InputError, match="step: n"):
+            batch.step(10 * many)
+    assert not batch.step_counts.any()

@@ -55,6 +55,8 @@ class Parameters(Mapping[str, Any]):
     def __setitem__(self, name: str, values: Any) -> None:
         rows = self[name]
         try:
+            if values is None:  # which NumPy takes for NaN
+                raise TypeError
             rows[...] = values
         except (TypeError, ValueError):
             problem = f"{excerpt(values)} does not fit"
