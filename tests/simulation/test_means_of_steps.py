@@ -246,3 +246,28 @@ def test_a_pulled_ball_reads_nothing_at_its_base(solver: Any, allowed: float) ->
     for _ in range(30):
         world.step()
         assert np.abs(world.joint_wrench("ball_base")[3:]).max() < 0.05  # of 30 N
+
+
+@pytest.mark.parametrize(
+    ("solver", "bound"),
+    [({**CONTROLLED, "accuracy": 1e-7}, 0.02), (CONTINUOUS, 5e-3)],
+    ids=["controlled", "continuous"],
+)
+def test_a_slide_on_a_table_that_is_led_transmits_no_force_along_itself(solver: Any, bound: float) -> None:
+    """While the table spins up, and where it stops: it has the velocity of a step's end from its begin on."""
+    dt = 1e-2
+    scene = hs.SceneBuilder("table", time_step=dt, solver=solver, gravity=(0, 0, 0))
+    model = scene.add_model("table", base="kinematic")
+    model.add_link("top")
+    model.add_link("bead", mass=1.0, inertia=3 * (1e-3,))
+    model.add_joint("slide", "prismatic", "top", "bead", axis=(1, 0, 0), lower=-9, upper=9)
+    world = hs.World(scene.build())
+    world.set_joint_positions({"slide": 0.2})
+    forces = []
+    for n in range(1, 31):
+        turned, X = 10.0 * (min(n, 25) * dt) ** 2, np.eye(4)
+        X[:2, :2] = [[np.cos(turned), -np.sin(turned)], [np.sin(turned), np.cos(turned)]]
+        world.move("table", X)
+        world.step()
+        forces.append(world.joint_wrench("slide")[3])
+    assert np.abs(forces).max() < bound  # of 8 N across it

@@ -323,6 +323,44 @@ def test_error_control_gives_nothing_back_at_a_stop(accuracy: float) -> None:
         assert world.v[0] > -0.01
 
 
+@pytest.mark.parametrize("base", ["fixed", "kinematic"])
+def test_error_control_gives_nothing_back_to_what_slides_on_a_base(base: str) -> None:
+    """A kinematic base that stands still is as a fixed one."""
+    largest = 0.0
+    for start in np.linspace(0.0, 0.09, 10):
+        scene = hs.SceneBuilder("cart", time_step=1e-2, solver={"accuracy": 1e-4}, gravity=(0, 0, 0))
+        rig = scene.add_model("rig", base=base)
+        rig.add_link("rail")
+        rig.add_link("cart", mass=2.0, inertia=3 * (1e-3,))
+        rig.add_joint("slide", "prismatic", "rail", "cart", axis=(1, 0, 0), lower=-0.1, upper=0.1, effort=1.0)
+        world = hs.World(scene.build())
+        world.set_joint_positions({"slide": start / 10})
+        world.set_joint_velocities({"slide": 1.0})
+        for _ in range(20):
+            world.step()
+            largest = max(largest, -world.v[-1])
+    assert largest < 0.005
+
+
+@pytest.mark.parametrize(("accuracy", "bound"), [(1e-3, 2e-4), (1e-4, 6e-5)])
+def test_error_control_is_as_good_under_a_body_at_rest(accuracy: float, bound: float) -> None:
+    """A table that damping slows turns by (1 - exp(-2 t)) w / 2, whatever stands on its axis without friction."""
+    contact = {"modulus": 1e6, "friction": 0.0}
+    scene = hs.SceneBuilder("table", time_step=1e-2, solver={"accuracy": accuracy}, contact=contact)
+    model = scene.add_model("table")
+    model.add_link("stand")
+    model.add_link("top", mass=1.0, inertia=3 * (1.0,)).add_shape("cylinder", radius=0.3, length=0.05)
+    ends = {"lower": -1e3, "upper": 1e3}
+    model.add_joint("turn", "revolute", "stand", "top", axis=(0, 0, 1), damping=2.0, **ends)
+    scene.add_body("box", 0.2, inertia=3 * (1e-3,), xyz=(0, 0, 0.05499)).add_shape("box", size=3 * (0.06,))
+    world = hs.World(scene.build())
+    world.step(50)
+    world.set_joint_positions({"turn": 0.0})
+    world.set_state(world.q, np.eye(7)[0] * 10.0)
+    world.step(100)
+    assert world.joint_positions()[0] == pytest.approx(5.0 * (1.0 - np.exp(-2.0)), abs=bound)
+
+
 def test_error_control_takes_long_steps_where_nothing_happens() -> None:
     world = dropped_ball(0.01, 1e-5)
     world.step(100)

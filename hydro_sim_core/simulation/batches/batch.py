@@ -290,10 +290,8 @@ class BatchWorld(FixedAttributes):
         Raises:
             InputError: There is no such joint.
         """
-        if self.world.stepper.follows_motion:
-            return np.array([self._worlds.joint_wrench(i, joint) for i in range(self.n)])
         pushes = self._worlds.pushes()
-        wrenches = self._links.joint_wrenches(joint, self.v, pushes.wrench)
+        wrenches = self._links.joint_wrenches(joint, pushes.wrench)
         for i in pushes.pulled:
             wrenches[i] = self.numpy.asarray(self._worlds.joint_wrench(i, joint))
         return wrenches

@@ -17,7 +17,7 @@ from hydro_sim_core.dynamics.equations import body_accelerations_of_all
 from hydro_sim_core.dynamics.kinematics import body_motions_of_all
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
-from hydro_sim_core.simulation.batches.links import Begins, Pushes
+from hydro_sim_core.simulation.batches.links import Begins, Pushes, mean_motions
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.written import floating_bodies, unusable, written_rows
 from hydro_sim_core.simulation.stepping.machine import Machine
@@ -165,6 +165,14 @@ class CpuWorlds:
         begins = [world.before_last_step or (world.q, world.v) for world in self._worlds]
         return Begins(*(np.array(rows) for rows in zip(*begins, strict=True)))
 
+    def motions_of_steps(self) -> tuple[Rows, Rows, Rows]:
+        """With which momenta changed in these steps; see ``links.Worlds``."""
+        if not self._worlds[0].follows_motion:
+            return mean_motions(self.begins(), self.rows["machine.state.v"], self._worlds[0].time_step)
+        told = [world.motion_of_step(world.before_last_step, (world.q, world.v)) for world in self._worlds]
+        q, mean, a = (np.array(rows) for rows in zip(*told, strict=True))
+        return q, mean, a
+
     def pushes(self) -> Pushes:
         """What pushed in them, beside contact."""
         wrench, pulled = np.zeros_like(self.rows["machine.loads.wrench"]), []
@@ -212,6 +220,7 @@ class CpuWorlds:
 
     def joint_wrench(self, i: int, joint: str) -> Rows:
         """What a joint transmits in a world (6,)."""
+        self._worlds[i].forget_masses()
         return self._worlds[i].joint_wrench(joint)
 
     def copy_of(self, i: int) -> World:

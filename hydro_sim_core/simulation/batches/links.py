@@ -53,6 +53,12 @@ class Worlds(Protocol):
     def begins(self) -> Begins:
         """Where these steps began."""
 
+    def motions_of_steps(self) -> tuple[Any, Any, Any]:
+        """Postures (n, nq), velocities and accelerations (n, nv) with which momenta changed in them.
+
+        As ``World.motion_of_step``.
+        """
+
     def pushes(self) -> Pushes:
         """What else pushed in them."""
 
@@ -72,6 +78,11 @@ class Worlds(Protocol):
             v: (m, nv) velocities.
             a: (m, nv) accelerations, rad/s^2 or m/s^2.
         """
+
+
+def mean_motions(begins: Begins, v: Any, dt: float) -> tuple[Any, Any, Any]:
+    """``Worlds.motions_of_steps`` of fixed steps of ``dt`` (s) that ended with velocities ``v`` (n, nv)."""
+    return begins.q, 0.5 * (begins.v + v), (v - begins.v) / dt
 
 
 class Links:
@@ -96,20 +107,19 @@ class Links:
             V_WL[worlds] = self._of_links(k, V_WB, np.zeros(6))
         return X_WL, V_WL
 
-    def joint_wrenches(self, joint: str, v: Any, pushed: Any) -> Any:
+    def joint_wrenches(self, joint: str, pushed: Any) -> Any:
         """What a joint transmits in every world (n, 6), as ``World.joint_wrench``, where no springs pull.
 
         Args:
             joint: The joint.
-            v: (n, nv) velocities after the last steps.
-            pushed: (n, links, 6) wrenches on links in them, each at its origin.
+            pushed: (n, links, 6) wrenches on links in the last steps, each at its origin.
 
         Raises:
             InputError: There is no such joint.
         """
         world, numpy = self._scenes[0], self._numpy
         rows = world.rows_carried_by(joint)
-        X_WL, rates = self._momentum_rates(self._worlds.begins(), v)
+        X_WL, rates = self._momentum_rates()
         X_WL, rates, pushed = X_WL[:, rows], rates[:, rows].sum(axis=1), pushed[:, rows]
         origins = X_WL[..., :3, 3]
         about = origins[:, 0]  # the origin of the child's frame
@@ -122,12 +132,12 @@ class Links:
         R_LW = X_WL[:, 0, :3, :3].swapaxes(-1, -2)
         return -numpy.concatenate([R_LW @ moment[..., None], R_LW @ force[..., None]], axis=1)[..., 0]
 
-    def _momentum_rates(self, begins: Begins, v: Any) -> tuple[Any, Any]:
-        """Poses of all links where steps began that ended with ``v``, and their rates of momentum (n, links, 6)."""
-        mean, a = 0.5 * (begins.v + v), (v - begins.v) / self._scenes[0].time_step
+    def _momentum_rates(self) -> tuple[Any, Any]:
+        """Poses of all links in the last steps, and their rates of momentum (n, links, 6)."""
+        q, mean, a = self._worlds.motions_of_steps()
         X_WL, rates = self._empty(4, 4), self._empty(6)
         for k, worlds in self._of_scenes():
-            R, p, V, A = self._worlds.body_accelerations(k, begins.q[worlds], mean[worlds], a[worlds])
+            R, p, V, A = self._worlds.body_accelerations(k, q[worlds], mean[worlds], a[worlds])
             gravity = self._scenes[k].built.model.tree.gravity
             X_WL[worlds] = X = self._poses(k, R, p)
             V = self._of_links(k, V, np.zeros(6))

@@ -25,7 +25,7 @@ from hydro_sim_core.dynamics.array_form import (
 from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.last_step import LastSteps, copy_in, copy_out
-from hydro_sim_core.simulation.batches.links import Begins, Pushes
+from hydro_sim_core.simulation.batches.links import Begins, Pushes, mean_motions
 from hydro_sim_core.simulation.batches.memory import Placed, Plan, on_host
 from hydro_sim_core.simulation.batches.programs import (
     CudaProgram,
@@ -390,6 +390,10 @@ class SideBySideWorlds:
             return self.numpy.where(led_here, rows[f"begin.{name}"], rows[f"machine.state.{name}"])
 
         return Begins(begin("q"), begin("v"))
+
+    def motions_of_steps(self) -> tuple[Any, Any, Any]:
+        """With which momenta changed in these steps; see ``links.Worlds``."""
+        return mean_motions(self.begins(), self.rows["machine.state.v"], self._world.time_step)
 
     def pushes(self) -> Pushes:
         """What pushed in them, beside contact."""

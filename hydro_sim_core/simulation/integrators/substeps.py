@@ -35,6 +35,10 @@ NEARLY = 0.95
 #: Relative difference of the velocity change of a tree below which whole and half sub-steps agree, and that of its
 #: changes in both halves below which it is no impact, which falls into one of them.
 SMOOTH, EVEN = 0.1, 0.5
+#: Where the difference would move a tree in a time step by less than this share of the accuracy, and its velocities
+#: change by less than such a share of those that change most (squares, weighted by inertia), it is at rest: there whole
+#: and halves may disagree as they like.
+QUIET, AT_REST = 0.01, 1e-5
 #: Largest number of sub-steps tried in a time step; the remainder is then taken as one step.
 MOST_SUBSTEPS = 1000
 #: Beside what ``advance`` returns: so many were tried.
@@ -62,7 +66,7 @@ class Substeps(NamedTuple):
         tree_of_q: (nq,) tree of every coordinate.
         quaternions: First coordinates of quaternions.
         is_carried: (trees + 1,) whether a tree stands on a body with prescribed motion, whose changes of speed fall
-            into one half and are no impact.
+            into one half of a sub-step and are no impact.
         error: (trees + 1,) scratch.
         change: (trees + 1,) scratch.
         uneven: (trees + 1,) scratch.
@@ -195,7 +199,7 @@ def cross_time_step(machine, solve, substeps, dt, gives_up):
     while left > 0.0 and status == DONE:
         # A tiny remainder would cost as much as a whole sub-step.
         length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
-        error = _take_substep(machine, solve, substeps, length)
+        error = _take_substep(machine, solve, substeps, length, dt)
         if error < 0.0:
             copy_state(substeps.begin, state)
             return NO_ROOM
@@ -236,8 +240,8 @@ def _factor(error, accuracy):
 
 
 @kernel
-def _take_substep(machine, solve, substeps, length):
-    """Advance by ``length`` (s) unless whole and halves differ too much.
+def _take_substep(machine, solve, substeps, length, dt):
+    """Advance by ``length`` (s), of a time step ``dt`` (s), unless whole and halves differ too much.
 
     Returns their difference, rad or m; infinite where one of them cannot be taken, -1 without room for contact faces.
 
@@ -268,7 +272,7 @@ def _take_substep(machine, solve, substeps, length):
             # Quaternions count double, like rotation vectors.
             error = max(error, abs(substeps.weight[i] * (whole.q[i] - state.q[i])))
     if error <= substeps.accuracy[0]:
-        _extrapolate(machine, substeps)
+        _extrapolate(machine, substeps, dt)
         tree_of_v = substeps.tree_of_v
         add_part(machine.model, means, _WHOLE, 0.0, -length, tree_of_v)
         for half in range(_FIRST_HALF, _SECOND_HALF + 1):
@@ -279,11 +283,12 @@ def _take_substep(machine, solve, substeps, length):
 
 
 @kernel
-def _extrapolate(machine, substeps):
+def _extrapolate(machine, substeps, dt):
     """Subtract the error estimate from the halves in the state, of trees where it and that of all they touch are small.
 
-    Reads substeps: change, error, is_carried, middle, quaternions, tree_of_q, tree_of_v, uneven; machine.scratch: M;
-    machine.state: q, v; substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v.
+    Reads substeps: accuracy, change, error, is_carried, middle, quaternions, tree_of_q, tree_of_v, uneven;
+    machine.scratch: M; machine.state: q, v; substeps.before: v; substeps.means: extrapolated; substeps.whole: q, v;
+    machine.model.forest: prescribed.
     Writes substeps: change, error, uneven; machine.state: q, v; substeps.means: extrapolated.
     """
     state, whole, v0 = machine.state, substeps.whole, substeps.before.v
@@ -291,16 +296,27 @@ def _extrapolate(machine, substeps):
     share = substeps.means.extrapolated
     for tree in range(error.shape[0]):
         error[tree] = change[tree] = uneven[tree] = 0.0
+        share[tree] = 1.0
     for i in range(state.v.shape[0]):
         tree, inertia = substeps.tree_of_v[i], machine.scratch.M[i, i]
         off, all_of_it = state.v[i] - whole.v[i], state.v[i] - v0[i]
         more = state.v[i] - 2.0 * substeps.middle[i] + v0[i]
+        if abs(off) * dt > QUIET * substeps.accuracy[0]:
+            share[tree] = 0.0
         error[tree] += inertia * (off * off)
         change[tree] += inertia * (all_of_it * all_of_it)
         uneven[tree] += inertia * (more * more)
+    is_led = False
+    for i in machine.model.forest.prescribed:
+        is_led = is_led or state.v[i] != v0[i]
+    most = 0.0
     for tree in range(error.shape[0]):
-        is_even = substeps.is_carried[tree] or uneven[tree] <= EVEN * EVEN * change[tree]
-        share[tree] = 1.0 if is_even and error[tree] <= SMOOTH * SMOOTH * change[tree] else 0.0
+        most = max(most, change[tree])
+    for tree in range(error.shape[0]):
+        is_at_rest = share[tree] != 0.0 and change[tree] <= AT_REST * most
+        is_even = (is_led and substeps.is_carried[tree]) or uneven[tree] <= EVEN * EVEN * change[tree]
+        is_smooth = is_even and error[tree] <= SMOOTH * SMOOTH * change[tree]
+        share[tree] = 1.0 if is_at_rest or is_smooth else 0.0
     keep_apart_from_impacts(machine.model, substeps.means)
     for i in range(state.v.shape[0]):
         state.v[i] += share[substeps.tree_of_v[i]] * (state.v[i] - whole.v[i])

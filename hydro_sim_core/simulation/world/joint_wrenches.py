@@ -122,8 +122,7 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
     ) -> Transmitted:
         """What parents applied to links in a step; safe to call from any thread.
 
-        The equations are those of the step: momentum changes with its mean velocities, and at its first posture. What
-        follows the motion within the step has its mean accelerations in the middle, but for the square of its length.
+        The equations are those of the step, see ``motion_of_step``.
 
         Args:
             before: Coordinates (nq,) and velocities (nv,) at its begin; None without one.
@@ -131,12 +130,7 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
             patches: Its contact.
             loads: What else pushed.
         """
-        q, v = after if before is None else before
-        mean, a = v, np.zeros_like(v)
-        if before is not None:
-            mean, a = 0.5 * (v + after[1]), (after[1] - v) / self.time_step
-            if self._stepper_class.follows_motion:
-                q = self._evaluator.moved(q, 0.75 * v + 0.25 * after[1], 0.5 * self.time_step)
+        q, mean, a = self.motion_of_step(before, after)
         X_WL = self.frame_poses(q)
         wrench = self._momentum_rates(q, mean, a, X_WL)
         if before is not None:
@@ -148,6 +142,33 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
             if parent >= 0:
                 wrench[parent] += wrench[row]
         return Transmitted(wrench, X_WL)
+
+    def motion_of_step(
+        self, before: tuple[Array, Array] | None, after: tuple[Array, Array]
+    ) -> tuple[Array, Array, Array]:
+        """Posture (nq,), velocities and accelerations (nv,) with which momentum changes in a step.
+
+        The equations of a fixed step have the first posture, the mean velocities and the mean accelerations. What
+        follows the motion within the step has its mean accelerations in the middle, but for the square of its length.
+
+        Args:
+            before: Coordinates (nq,) and velocities (nv,) at its begin; None without one.
+            after: The same at its end.
+        """
+        if before is None:
+            return after[0], after[1], np.zeros_like(after[1])
+        q, v = before
+        a = (after[1] - v) / self.time_step
+        if self.follows_motion:
+            # A kinematic base has the velocity of its end from the step's begin on.
+            v = np.where(self._built.model.tree.prescribed, after[1], v)
+            q = self._evaluator.moved(q, 0.75 * v + 0.25 * after[1], 0.5 * self.time_step)
+        return q, 0.5 * (v + after[1]), a
+
+    @property
+    def follows_motion(self) -> bool:
+        """Whether its steps follow the motion within them, as those under error control do."""
+        return bool(getattr(self._stepper_class, "follows_motion", False))
 
     @property
     def loads_of_last_step(self) -> StepLoads:
@@ -214,7 +235,7 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         """The same of springs, with the velocities (nv,) of the step in the mean and after it."""
         if not pulls:
             return
-        follows, dt = self._stepper_class.follows_motion, self.time_step
+        follows, dt = self.follows_motion, self.time_step
         twists = self.frame_twists(q, mean if follows else after)
         for pull in pulls:
             row = self._frame_index[pull.link]
@@ -238,6 +259,10 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         """Row of its parent (-1 for the world) and of every link, parents first."""
         rows = self._frame_index
         return [(rows.get(parent, -1), rows[child]) for parent, child in self._built.assembly.link_tree]
+
+    def forget_masses(self) -> None:
+        """See to it that masses of links are found anew, as those of bodies in arrays may have been changed."""
+        self.__dict__.pop("link_masses", None)
 
     @cached_property
     def link_masses(self) -> LinkMasses:

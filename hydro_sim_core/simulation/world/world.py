@@ -315,7 +315,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
         self._drives.arrays = drives
         self._machine.use_arrays(state, drives, loads, model)
         self.__dict__.pop("_evaluators", None)
-        self.__dict__.pop("link_masses", None)
+        self.forget_masses()
 
     @property
     def machine(self) -> Machine:
