@@ -78,7 +78,7 @@ def whole_number(source: str, element: str, value: int, least: int) -> int:
     """Check a count.
 
     Raises:
-        InputError: The value is not a whole number, is below ``least``, or has more than 63 bits.
+        InputError: The value is not a whole number, or is below ``least``.
     """
     try:
         number = operator.index(value)
@@ -88,8 +88,6 @@ def whole_number(source: str, element: str, value: int, least: int) -> int:
         ) from None
     if number < least:
         raise InputError(source, element, f"{number} is too small", f"give {least} or more")
-    if number.bit_length() > 63:
-        raise InputError(source, element, f"{excerpt(number)} is too large", "give fewer")
     return number
 
 

@@ -34,6 +34,8 @@ from hydro_sim_core.simulation.world.world import World
 Backend = Literal["cpu", "cuda", "auto"]
 _SOURCE = "BatchWorld"
 _BACKENDS = ("cpu", "cuda", "auto")
+#: Of numbers of worlds for which NumPy can say how much memory they need.
+_MOST_BITS = 62
 #: Steps that the state of a world counts.
 _COUNTED = ("unconverged", "unsettled", "deep", "faceless")
 
@@ -87,6 +89,8 @@ class BatchWorld(FixedAttributes):
         scene_of: ArrayLike | None = None,
     ) -> None:
         self.n = whole_number(_SOURCE, "n", n, least=1)
+        if self.n.bit_length() > _MOST_BITS:
+            raise InputError(_SOURCE, f"n = {excerpt(self.n)}", "is more than any memory holds", "give fewer")
         if backend not in _BACKENDS:
             raise InputError(
                 _SOURCE, f"backend {excerpt(backend)}", "is not known", f"give one of {', '.join(_BACKENDS)}"
