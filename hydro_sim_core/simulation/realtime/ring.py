@@ -223,6 +223,7 @@ def _keep_contacts(machine, loop, serial):
     i = _copy_counts(machine, loop, out, start % out.shape[0])
     i = _copy_patches(patches, num, faceless, out, i)
     _copy_faces(scratch.faces, count, out, i)
+    fence()  # who sees where the contacts begin sees their numbers, too
     kept[START] = start
 
 

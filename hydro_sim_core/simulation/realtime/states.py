@@ -144,7 +144,8 @@ def _copied_outcome(core: Core, serial: int, world: World) -> KeptOutcome | None
     first, total = start % room, sum(_sizes_of_parts(world, num, count, faceless))
     data = loop.contacts[first : first + total].copy()
     overwritten = loop.own[WRITTEN] - start > room
-    if overwritten or not np.array_equal(row, loop.kept[serial % len(loop.kept)]):
+    # Numbers that are just being written may be those of more than there is.
+    if len(data) < total or overwritten or not np.array_equal(row, loop.kept[serial % len(loop.kept)]):
         return None
     return KeptOutcome(data, num, count, faceless, world)
 
