@@ -130,8 +130,9 @@ def test_lists_of_several_lengths_are_refused_in_words() -> None:
     batch = hs.BatchWorld(two_balls(), N, "cpu")
     with pytest.raises(InputError, match="set_state: q: is not an array of real numbers"):
         batch.set_state([[1.0], [1.0, 2.0]], batch.v)
+    ragged: Any = [0, [0, 1], 0]
     with pytest.raises(InputError, match="scene_of: is"):
-        hs.BatchWorld([two_balls(), two_balls()], N, "cpu", scene_of=[0, [0, 1], 0])  # type: ignore[list-item]
+        hs.BatchWorld([two_balls(), two_balls()], N, "cpu", scene_of=ragged)
 
 
 def test_nothing_and_too_much_are_refused_in_words() -> None:

@@ -137,6 +137,7 @@ class SideBySideWorlds:
         self._world = self._scenes[0].copy()
         self._faces = max(LEAST_FACES, math.ceil(ROOM * max(map(_faces_of_a_step, scenes))))
         self._memory = self._placed()
+        self._floating = numpy.asarray(floating_bodies(_tree(self._world)))
         self._last = LastSteps(self._n)
         self._pushed = Loads(*(self.rows[f"machine.loads.{name}"].copy() for name in Loads._fields))
         if len(scenes) > 1:  # all rows have what the first one starts with
@@ -195,7 +196,7 @@ class SideBySideWorlds:
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
         written = written_rows(self.rows, {name: self.parameter(name) for name in VARIED})
-        for i, why in unusable(self.numpy, written, floating_bodies(_tree(self._world))):
+        for i, why in unusable(self.numpy, written, self._floating):
             if i not in self.failures:
                 self._freeze(i, why)
         last = self._clock + n
@@ -404,14 +405,14 @@ class SideBySideWorlds:
 
     def body_motions(self, scene: int, q: Any, v: Any) -> tuple[Any, Any, Any]:
         """How the bodies of a scene lie and move in some worlds."""
-        tree = self._scenes[scene].machine.model.tree
+        tree = _tree(self._scenes[scene])
         R_WB, p_WB, own = body_poses(tree, q)
         V_WB = body_velocities(tree, own, v)
         return self._stacked(q, R_WB, 3, 3), self._stacked(q, p_WB, 3), self._stacked(q, V_WB, 6)
 
     def body_accelerations(self, scene: int, q: Any, v: Any, a: Any) -> tuple[Any, Any, Any, Any]:
         """The same with their accelerations."""
-        tree = self._scenes[scene].machine.model.tree
+        tree = _tree(self._scenes[scene])
         R_WB, p_WB, own = body_poses(tree, q)
         V_WB = body_velocities(tree, own, v)
         A_WB = body_accelerations(tree, Posture(R_WB, p_WB, own, []), V_WB, v, a)

@@ -139,9 +139,7 @@ def floating_bodies(tree: KinematicTree) -> NDArray[np.bool_]:
     return np.asarray(floats & ~np.isin(np.arange(len(floats)), tree.parent))
 
 
-def unusable(
-    numpy: Any, written: Mapping[str, Any], floating: NDArray[np.bool_]
-) -> Iterator[tuple[int, str]]:
+def unusable(numpy: Any, written: Mapping[str, Any], floating: Any) -> Iterator[tuple[int, str]]:
     """Worlds with a number that is none, or negative where it may not be, and which; or with a mass of no body.
 
     Args:
@@ -149,7 +147,6 @@ def unusable(
         written: Rows (n, ...) of what users write, by the names that they know.
         floating: (bodies,) as of ``floating_bodies``: no step can move one without mass or inertia.
     """
-    floats = numpy.asarray(floating)
     wrong = {
         name: numpy.isnan(rows) | (rows < 0.0) if name in _NOT_NEGATIVE else numpy.isnan(rows)
         for name, rows in written.items()
@@ -157,9 +154,9 @@ def unusable(
     }
     if "inertia" in wrong:
         negative, none = _lacks_moments(numpy, written["inertia"])
-        wrong["inertia"] = wrong["inertia"] | (negative | (floats & none))[..., None, None]
+        wrong["inertia"] = wrong["inertia"] | (negative | (floating & none))[..., None, None]
     if "mass" in wrong:
-        wrong["mass"] = wrong["mass"] | (floats & (written["mass"] == 0.0))
+        wrong["mass"] = wrong["mass"] | (floating & (written["mass"] == 0.0))
     # One look at all of them: each would wait for a GPU.
     if not wrong or not bool(numpy.stack([is_wrong.any() for is_wrong in wrong.values()]).any()):
         return
