@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct as binary
 from functools import cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from hydro_sim_core.compilation.arrays import (
     StructLayout,
     struct_layout,
 )
-from hydro_sim_core.compilation.kernels import Entry, entry_named
+from hydro_sim_core.compilation.kernels import INTERPRETED, Entry, entry_named
 
 _FORMATS = {float: "d", int: "q", bool: "q"}
+#: Handles by address, for kernels that run uncompiled.
+_by_address: WeakValueDictionary[int, Handle] = WeakValueDictionary()
 
 
 class Handle:
@@ -47,6 +50,8 @@ class Handle:
             words.append(self._packed(layout, value, f"{type(struct).__name__}.{name}"))
         self._memory = np.frombuffer(b"".join(words), dtype=np.uint8).copy()
         self.address: int = self._memory.ctypes.data
+        if INTERPRETED:
+            _by_address[self.address] = self
 
     def _packed(self, layout: Any, value: Any, name: str) -> bytes:
         match layout:
@@ -80,6 +85,11 @@ class Handle:
     def __reduce__(self) -> Any:
         """Pickle and copy the struct alone: addresses are not valid in another process."""
         return Handle, (self.struct,)
+
+
+def handle_at(address: int) -> Handle:
+    """The handle with this address, where kernels run uncompiled."""
+    return _by_address[address]
 
 
 def as_handle(value: Any, layout: StructLayout, name: str) -> Handle:

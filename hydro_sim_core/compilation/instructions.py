@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from hydro_sim_core.compilation.handles import handle_at
 from hydro_sim_core.compilation.kernels import INTERPRETED
 
 #: Number of the system call on this machine.
@@ -105,6 +106,12 @@ def wait_for_change(words: np.ndarray, i: int, seen: int, deadline: int) -> None
 def wake_all(words: np.ndarray, i: int) -> None:
     """Wake all who wait for a change of a word."""
     _system_call()(FUTEX, ctypes.c_void_p(words[i:].ctypes.data), WAKE, EVERYBODY, None, None, 0)
+
+
+@_instruction
+def struct_at(addresses: np.ndarray, i: int, like: Any) -> Any:
+    """The struct that a handle keeps at an address; the struct ``like`` it, of the same class, tells its layout."""
+    return handle_at(int(addresses[i]))
 
 
 @_instruction

@@ -22,6 +22,9 @@ _INT, _LONG = ir.IntType(32), ir.IntType(64)
 _BYTES = ir.IntType(8).as_pointer()
 _TIME = ir.LiteralStructType([_LONG, _LONG])
 
+#: Any one type, in place of which a signature has that of its last argument.
+_LIKE = types.undefined
+
 _SIGNATURES = {
     "load": (types.int64, (_WORDS, types.int64)),
     "store": (types.void, (_WORDS, types.int64, types.int64)),
@@ -31,6 +34,7 @@ _SIGNATURES = {
     "sleep_until": (types.void, (types.int64,)),
     "wait_for_change": (types.void, (_WORDS, types.int64, types.int64, types.int64)),
     "wake_all": (types.void, (_WORDS, types.int64)),
+    "struct_at": (_LIKE, (_WORDS, types.int64, _LIKE)),
     "one_thread_a_world": (types.boolean, ()),
 }
 
@@ -45,6 +49,8 @@ class InstructionType(types.Callable, types.Dummy):
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """Signature of a call with arguments of these types; None if they do not fit."""
         result, wanted = _SIGNATURES[self.instruction]
+        if result is _LIKE:
+            result, wanted = args[-1], (*wanted[:-1], args[-1])
         if kws or len(args) != len(wanted):
             return None
         if not all(
@@ -91,6 +97,10 @@ def _add(builder: Any, place: Any, value: Any) -> Any:
 
 def _fence(builder: Any) -> None:
     builder.fence("seq_cst")
+
+
+def _struct_at(builder: Any, place: Any, like: Any) -> Any:
+    return builder.inttoptr(builder.load(place), like.type)
 
 
 def _clock_ns(builder: Any) -> Any:
@@ -150,5 +160,6 @@ _LOWERED: dict[str, Any] = {
     "sleep_until": _sleep_until,
     "wait_for_change": _wait_for_change,
     "wake_all": _wake_all,
+    "struct_at": _struct_at,
     "one_thread_a_world": _one_thread_a_world,
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
 
-from hydro_sim_core.compilation import Int1D, entry
+from hydro_sim_core.compilation import Float1D, Handle, Int1D, entry
 from hydro_sim_core.compilation.instructions import (
     add,
     clock_ns,
@@ -15,6 +19,7 @@ from hydro_sim_core.compilation.instructions import (
     load,
     sleep_until,
     store,
+    struct_at,
     wait_for_change,
     wake_all,
 )
@@ -34,6 +39,22 @@ def exchange(words: Int1D, place: int, value: int) -> int:
     fence()
     store(words, place, value)
     return before
+
+
+class Box(NamedTuple):
+    number: int
+    values: Float1D
+
+
+@entry
+def halve(boxes: Int1D, like: Box) -> int:
+    numbers = 0
+    for i in range(boxes.shape[0]):
+        box = struct_at(boxes, i, like)
+        numbers = 10 * numbers + box.number
+        for k in range(box.values.shape[0]):
+            box.values[k] *= 0.5
+    return numbers
 
 
 @entry
@@ -106,3 +127,25 @@ def test_waiting_ends_at_its_deadline() -> None:
     assert hear(words, 0, 3, deadline) == 3
     assert time.monotonic_ns() >= deadline
     assert hear(words, 0, 4, time.monotonic_ns() + 10_000_000_000) == 3  # not what was seen
+
+
+def halve_boxes() -> None:
+    boxes = [Handle(Box(n, np.full(n, 8.0))) for n in (1, 2, 3)]
+    assert halve(np.array([box.address for box in boxes[::-1]]), boxes[0]) == 321
+    for n, box in enumerate(boxes, 1):
+        assert box.struct.values.tolist() == [4.0] * n
+
+
+def test_structs_are_found_by_the_addresses_of_their_handles() -> None:
+    halve_boxes()
+
+
+def test_structs_are_found_without_a_compiler_too() -> None:
+    program = "from compilation.test_instructions import halve_boxes; halve_boxes()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +14,23 @@ from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics.equations import body_accelerations_of_all
 from hydro_sim_core.dynamics.kinematics import body_motions_of_all
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches.cores import num_cores, on_cores
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
 from hydro_sim_core.simulation.batches.links import Begins, Pushes, mean_motions
-from hydro_sim_core.simulation.batches.stepping import VARIED
-from hydro_sim_core.simulation.batches.written import floating_bodies, unusable, written_rows
+from hydro_sim_core.simulation.batches.stepping import VARIED, Begin
+from hydro_sim_core.simulation.batches.turns import Turns
+from hydro_sim_core.simulation.batches.written import Written
+from hydro_sim_core.simulation.integrators.steppers import FixedSteps
 from hydro_sim_core.simulation.stepping.machine import Machine
-from hydro_sim_core.simulation.stepping.model import Drives, Loads, State
+from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied
+from hydro_sim_core.simulation.stepping.step import DONE
 from hydro_sim_core.simulation.world.link_wrenches import PatchRows, rows_of
 from hydro_sim_core.simulation.world.saved_state import SavedState
 from hydro_sim_core.simulation.world.world import World
 
 Rows = NDArray[Any]
+Numbers = NDArray[np.int64]
+Struct = TypeVar("Struct")
 
 #: Steps of a world between two looks whether whoever asked for them has been interrupted.
 _BURST = 256
@@ -60,33 +64,40 @@ class CpuWorlds:
             for group in ("state", "drives", "loads")
             for name in getattr(machines[0], group)._fields
         }
+        self.rows["order.until"] = np.zeros((len(scene_of), 1), dtype=np.int64)
+        self.rows["order.status"] = np.full((len(scene_of), 1), DONE)
+        self.rows |= {f"begin.{name}": self.rows[f"machine.state.{name}"].copy() for name in Begin._fields}
         self._varied = {
             name: _rows([_owner(m.model, owner, field) for m in machines], scene_of)
             for name, (owner, field) in VARIED.items()
         }
-        self._written = written_rows(self.rows, self._varied)
+        self._written = Written(np, self.rows, self._varied, machines[0].model.tree)
         self.failures: dict[int, str] = {}
         for world in scenes:
             world.save_state()  # by what states are known stays that of the scene, whatever the parameters
         self._worlds = [self._bound(scenes[k].copy(), i) for i, k in enumerate(scene_of.tolist())]
+        #: (n,) whether the last step of a world led to its state, and no other one has been set since.
+        self._led_here = np.zeros(len(scene_of), dtype=bool)
+        self._pushed = copied(self._loads)
+        self._is_scripted = any(world.script.targets for world in scenes)
+        self._turns = Turns(self._worlds, self.rows) if all(map(_is_one_call, scenes)) else None
         self._trees = [Handle(machine.model.tree) for machine in machines]
-        self._floating = floating_bodies(machines[0].model.tree)
         self._subspaces = np.zeros_like(machines[0].scratch.S)
 
     def _bound(self, world: World, i: int) -> World:
         """A world whose arrays are rows ``i``."""
-
-        def row_of(group: str, struct: type) -> Any:
-            return struct(*(self.rows[f"machine.{group}.{name}"][i] for name in struct._fields))  # type: ignore[attr-defined]
-
         world.machine.is_helped = False  # the cores have worlds of their own to step
         world.use_arrays(
-            row_of("state", State),
-            row_of("drives", Drives),
-            row_of("loads", Loads),
+            self._row("machine.state", State, i),
+            self._row("machine.drives", Drives, i),
+            self._row("machine.loads", Loads, i),
             {VARIED[name]: rows[i] for name, rows in self._varied.items()},
         )
         return world
+
+    def _row(self, path: str, struct: type[Struct], i: int) -> Struct:
+        """Struct of the rows ``i`` of its fields."""
+        return struct(*(self.rows[f"{path}.{name}"][i] for name in struct._fields))  # type: ignore[attr-defined]
 
     def parameter(self, name: str) -> Rows:
         """(n, ...) rows of a parameter."""
@@ -94,46 +105,80 @@ class CpuWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
-        for i, why in unusable(np, self._written, self._floating):
+        for i, why in self._written.unusable():
             self.failures.setdefault(i, why)
-        going = [i for i in range(len(self._worlds)) if i not in self.failures]
-        cores, stop = min(_cores(), len(going)), threading.Event()
-        if cores < 2:
-            self._step_share(going, n, stop)
+        going = np.delete(np.arange(len(self._worlds)), list(self.failures))
+        if n == 0 or not len(going):
             return
-        # A few shares a thread, so that none waits long for the others; worlds one by one would wait for Python.
-        shares = np.array_split(np.array(going), 4 * cores)
-        pool = _pool(os.getpid())
-        running = [pool.submit(self._step_share, share.tolist(), n, stop) for share in shares]
-        try:
-            for done in running:
-                done.result()
-        except BaseException:  # Ctrl-C too: nobody steps the worlds any more when it is told
-            stop.set()
-            wait(running)
-            raise
+        self._note_pushes(going)
+        steps, until = self.rows["machine.state.step"][:, 0], self.rows["order.until"][:, 0]
+        until[going] = steps[going] + n
+        if self._turns is not None:
+            self._step_in_turn(self._turns, self._without_new_commands(going, n))
+        self._step_alone(going[steps[going] < until[going]])
 
-    def _step_share(self, worlds: list[int], n: int, stop: threading.Event) -> None:
+    def _without_new_commands(self, going: Numbers, n: int) -> Numbers:
+        """Worlds to which the scene's script gives no other commands in ``n`` steps; they are given those of now."""
+        if not self._is_scripted:
+            return going
+        return going[[self._worlds[i].begin_stretch() >= n for i in going.tolist()]]
+
+    def _note_pushes(self, going: Numbers) -> None:
+        """Note what will push in the next steps, for what is told of them."""
+        if any(loads.num.any() or loads.num_pulls.any() for loads in (self._pushed, self._loads)):
+            for noted, now in zip(self._pushed, self._loads, strict=True):
+                noted[going] = now[going]
+
+    @property
+    def _loads(self) -> Loads:
+        return Loads(*(self.rows[f"machine.loads.{name}"] for name in Loads._fields))
+
+    def _step_in_turn(self, turns: Turns, worlds: Numbers) -> None:
+        """Let worlds do their orders in compiled calls, until a step of theirs takes more than that."""
+        steps, status = self.rows["machine.state.step"][:, 0], self.rows["order.status"][:, 0]
+        before = steps[worlds]
+        try:
+            turns.take(worlds)
+        finally:
+            self._led_here[worlds] |= steps[worlds] > before
+            self._led_here[worlds] &= status[worlds] == DONE
+            status[worlds] = DONE
+
+    def _step_alone(self, worlds: Numbers) -> None:
+        """Let worlds take the steps that are left of their orders by themselves."""
+        if not len(worlds):
+            return
+        stop = threading.Event()
+        # A few shares a thread, so that none waits long for the others; worlds one by one would wait for Python.
+        shares = np.array_split(worlds, min(len(worlds), 4 * num_cores()))
+        on_cores([partial(self._step_share, share.tolist(), stop) for share in shares], stop.set)
+
+    def _step_share(self, worlds: list[int], stop: threading.Event) -> None:
         for i in worlds:
+            world, until = self._worlds[i], int(self.rows["order.until"][i, 0])
+            self._led_here[i] = False
             try:
-                for taken in range(0, n, _BURST):
-                    if stop.is_set():
-                        return
-                    self._worlds[i].step(min(_BURST, n - taken))
+                while world.step_count < until and not stop.is_set():
+                    world.step(min(_BURST, until - world.step_count))
             except FloatingPointError as error:
                 self.failures[i] = str(error)
+            if world.before_last_step is not None:
+                self.rows["begin.q"][i], self.rows["begin.v"][i] = world.before_last_step
+                self._led_here[i] = True
+            if self._turns is not None:
+                self._turns.place(i)
 
     def set_state(self, worlds: list[int], q: Rows, v: Rows) -> None:
         """Set the states of some worlds."""
         for row, i in enumerate(worlds):
             self._worlds[i].set_state(q[row], v[row])
-            self.failures.pop(i, None)
+        self._begin_anew(worlds)
 
     def reset(self, worlds: list[int]) -> None:
         """Go back to the start."""
         for i in worlds:
             self._worlds[i].reset()
-            self.failures.pop(i, None)
+        self._begin_anew(worlds)
 
     def save(self, i: int) -> SavedState:
         """State of a world."""
@@ -146,14 +191,19 @@ class CpuWorlds:
             InputError: It is of another scene.
         """
         self._worlds[i].restore_state(saved)
-        self.failures.pop(i, None)
+        self._begin_anew([i])
+
+    def _begin_anew(self, worlds: list[int]) -> None:
+        """Let worlds go on from states that they have been given."""
+        self._led_here[worlds] = False
+        for i in worlds:
+            self.failures.pop(i, None)
 
     def patches(self) -> PatchRows:
         """Patches of the steps that led to the states of the worlds."""
         tables = [rows_of(world.machine.scratch.patches) for world in self._worlds]
         most = max(len(table.pair) for table in tables)
-        has_begun = np.array([world.before_last_step is not None for world in self._worlds])
-        num = np.where(has_begun, [table.num for table in tables], 0)
+        num = np.where(self._led_here, [table.num for table in tables], 0)
         rows = [np.zeros((len(tables), most, *array.shape[1:]), array.dtype) for array in tables[0][1:]]
         for i, table in enumerate(tables):
             for row, array in zip(rows, table[1:], strict=True):
@@ -162,8 +212,13 @@ class CpuWorlds:
 
     def begins(self) -> Begins:
         """Where these steps began; see ``links.Worlds``, as for all of these."""
-        begins = [world.before_last_step or (world.q, world.v) for world in self._worlds]
-        return Begins(*(np.array(rows) for rows in zip(*begins, strict=True)))
+        led_here = self._led_here[:, None]
+        return Begins(
+            *(
+                np.where(led_here, self.rows[f"begin.{name}"], self.rows[f"machine.state.{name}"])
+                for name in Begin._fields
+            )
+        )
 
     def motions_of_steps(self) -> tuple[Rows, Rows, Rows]:
         """With which momenta changed in these steps; see ``links.Worlds``."""
@@ -175,15 +230,9 @@ class CpuWorlds:
 
     def pushes(self) -> Pushes:
         """What pushed in them, beside contact."""
-        wrench, pulled = np.zeros_like(self.rows["machine.loads.wrench"]), []
-        for i, world in enumerate(self._worlds):
-            if world.before_last_step is None:
-                continue
-            for link, pushed in world.loads_of_last_step.wrenches.items():
-                wrench[i, world.row_of_frame("joint_wrench", link)] = pushed
-            if world.loads_of_last_step.pulls:
-                pulled.append(i)
-        return Pushes(wrench, pulled)
+        wrench = np.where(self._led_here[:, None, None], self._pushed.wrench, 0.0)
+        is_pulled = self._led_here & (self._pushed.num_pulls[:, 0] > 0)
+        return Pushes(wrench, np.flatnonzero(is_pulled).tolist())
 
     def body_motions(self, scene: int, q: Rows, v: Rows) -> tuple[Rows, Rows, Rows]:
         """How the bodies of a scene lie and move in some worlds."""
@@ -220,23 +269,31 @@ class CpuWorlds:
 
     def joint_wrench(self, i: int, joint: str) -> Rows:
         """What a joint transmits in a world (6,)."""
-        self._worlds[i].forget_masses()
-        return self._worlds[i].joint_wrench(joint)
+        world = self._told_of_step(i)
+        world.forget_masses()
+        return world.joint_wrench(joint)
 
     def copy_of(self, i: int) -> World:
         """A copy of a world, with parameters of its own."""
-        world = self._worlds[i].copy()
+        world = self._told_of_step(i).copy()
         machine = world.machine
         constants = {VARIED[name]: rows[i].copy() for name, rows in self._varied.items()}
         world.use_arrays(machine.state, machine.drives, machine.loads, constants)
         machine.is_helped = True
         return world
 
+    def _told_of_step(self, i: int) -> World:
+        """A world that knows of its last step."""
+        if self._led_here[i]:
+            begin = self._row("begin", Begin, i)
+            pushed = Loads(*(array[i] for array in self._pushed))
+            self._worlds[i].tell_of_step((begin.q.copy(), begin.v.copy()), pushed)
+        return self._worlds[i]
 
-@cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Threads of a process, for all batches; one that was forked starts without."""
-    return ThreadPoolExecutor(_cores(), thread_name_prefix="batch")
+
+def _is_one_call(world: World) -> bool:
+    """Whether a step is one compiled call where it succeeds, and nothing else has a say in it but a script."""
+    return isinstance(world.stepper, FixedSteps) and not len(world.built.model.forest.prescribed)
 
 
 def _refuse_too_many(n: int, machines: Sequence[Machine]) -> None:
@@ -279,7 +336,3 @@ def _rows(arrays: Sequence[Rows], scene_of: Rows) -> Rows:
     for k, array in enumerate(arrays):
         rows[scene_of == k] = array
     return rows
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -35,7 +35,7 @@ from hydro_sim_core.simulation.batches.programs import (
 )
 from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Begin, Order, WorldData
 from hydro_sim_core.simulation.batches.variants import Differing, differing_constants, share_shapes
-from hydro_sim_core.simulation.batches.written import floating_bodies, unusable, written_rows
+from hydro_sim_core.simulation.batches.written import Written
 from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
 from hydro_sim_core.simulation.stepping.machine import GROWTH
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, State
@@ -137,7 +137,6 @@ class SideBySideWorlds:
         self._world = self._scenes[0].copy()
         self._faces = max(LEAST_FACES, math.ceil(ROOM * max(map(_faces_of_a_step, scenes))))
         self._memory = self._placed()
-        self._floating = numpy.asarray(floating_bodies(_tree(self._world)))
         self._last = LastSteps(self._n)
         self._pushed = Loads(*(self.rows[f"machine.loads.{name}"].copy() for name in Loads._fields))
         if len(scenes) > 1:  # all rows have what the first one starts with
@@ -168,6 +167,8 @@ class SideBySideWorlds:
         for one in self._differing:
             for k, values in enumerate(one.values):
                 placed.rows[f"machine.{one.path}"][self._scene_of == k] = self.numpy.asarray(values)
+        parameters = {name: placed.rows[_parameter_path(name)] for name in VARIED}
+        self._written = Written(self.numpy, placed.rows, parameters, _tree(self._world))
         return placed
 
     def _begin(self, worlds: list[int]) -> None:
@@ -195,8 +196,7 @@ class SideBySideWorlds:
 
     def step(self, n: int) -> None:
         """Advance all worlds that can go on by ``n`` steps."""
-        written = written_rows(self.rows, {name: self.parameter(name) for name in VARIED})
-        for i, why in unusable(self.numpy, written, self._floating):
+        for i, why in self._written.unusable():
             if i not in self.failures:
                 self._freeze(i, why)
         last = self._clock + n

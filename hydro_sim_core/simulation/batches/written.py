@@ -16,6 +16,8 @@ from hydro_sim_core.simulation.world.world import World
 _SOURCE = "BatchWorld"
 #: What is none if it is negative.
 _NOT_NEGATIVE = ("mass", "joint_damping", "joint_friction", "friction", "dissipation", "kp", "kd", "limit")
+#: Of these it depends on others, or on the body, whether a step can use them.
+_OF_BODIES = ("mass", "inertia")
 #: A determinant below 0 by this share of the largest entry's square or cube is no round-off.
 _ROUND_OFF = 1e-9
 #: A determinant below this share of the cube of the largest entry is round-off; a needle's is 1e-8 of it.
@@ -120,60 +122,86 @@ def unread_parameters(world: World) -> dict[str, str]:
     return {}
 
 
-def written_rows(rows: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Rows that users write, by the names that they know: commands, loads and parameters.
+class Written:
+    """Rows that users write: commands, loads and parameters; and which worlds they make unusable.
 
     Args:
+        numpy: What made the arrays: NumPy, or CuPy.
         rows: Arrays (n, ...) by the path of the field in ``WorldData``.
         parameters: Those of the parameters, by name.
+        tree: The bodies.
     """
-    given = {
-        path: array for path, array in rows.items() if path.startswith(("machine.drives.", "machine.loads."))
-    }
-    return {path.rpartition(".")[2]: array for path, array in given.items()} | dict(parameters)
+
+    def __init__(
+        self, numpy: Any, rows: Mapping[str, Any], parameters: Mapping[str, Any], tree: KinematicTree
+    ) -> None:
+        given = {
+            path: array
+            for path, array in rows.items()
+            if path.startswith(("machine.drives.", "machine.loads."))
+        }
+        by_name = {path.rpartition(".")[2]: array for path, array in given.items()} | dict(parameters)
+        self._numpy = numpy
+        self._rows = {
+            name: array for name, array in by_name.items() if array.dtype.kind == "f" and array.size
+        }
+        self._floating = numpy.asarray(floating_bodies(tree))
+        #: Masses of bodies as they were last found usable, which takes long to find.
+        self._usable = {
+            name: numpy.full_like(self._rows[name], numpy.nan) for name in _OF_BODIES if name in self._rows
+        }
+
+    def unusable(self) -> Iterator[tuple[int, str]]:
+        """Worlds with a number that is none, or negative where it may not be, and which; or with a mass of no body."""
+        if not self._must_be_looked_at():
+            return
+        for name, is_wrong in self._wrong().items():
+            by_world = is_wrong.reshape(len(is_wrong), -1)
+            for i in self._numpy.flatnonzero(by_world.any(axis=1)).tolist():
+                first = float(self._rows[name][i].reshape(-1)[by_world[i]][0])
+                yield i, self._why(name, i, first)
+            if name in self._usable and not bool(is_wrong.any()):
+                self._usable[name][...] = self._rows[name]
+
+    def _must_be_looked_at(self) -> bool:
+        """Whether any of the numbers may be wrong."""
+        numpy = self._numpy
+        floors = {name: 0.0 if name in _NOT_NEGATIVE else -numpy.inf for name in self._rows}
+        found = [~(self._rows[name].min() >= floor) for name, floor in floors.items()]  # so is NaN
+        found += [(usable != self._rows[name]).any() for name, usable in self._usable.items()]
+        # One look at all of them: each would wait for a GPU.
+        return bool(found) and bool(numpy.stack(found).any())
+
+    def _wrong(self) -> dict[str, Any]:
+        """Which entries of the rows are wrong."""
+        wrong = {
+            name: self._numpy.isnan(rows) | (rows < 0.0) if name in _NOT_NEGATIVE else self._numpy.isnan(rows)
+            for name, rows in self._rows.items()
+        }
+        if "inertia" in wrong:
+            negative, none = _lacks_moments(self._numpy, self._rows["inertia"])
+            wrong["inertia"] = wrong["inertia"] | (negative | (self._floating & none))[..., None, None]
+        if "mass" in wrong:
+            wrong["mass"] = wrong["mass"] | (self._floating & (self._rows["mass"] == 0.0))
+        return wrong
+
+    def _why(self, name: str, i: int, first: float) -> str:
+        """What is wrong in a world with the rows of this name, and the ``first`` wrong number in them."""
+        if name == "inertia" and first == first:
+            has = "a moment below 0 about some axis"
+            if not bool(_lacks_moments(self._numpy, self._rows[name][i])[0].any()):
+                has = "no moment about some axis, of a body that floats"
+            return f"inertia has {has}; give a positive definite matrix"
+        mend = "give a number of at least 0" if name in _NOT_NEGATIVE else "give a number"
+        if name == "mass":
+            mend = "give one above 0 to a body that floats, and of at least 0 to others"
+        return f"{name} is {first:g}; {mend}"
 
 
 def floating_bodies(tree: KinematicTree) -> NDArray[np.bool_]:
     """(bodies,) whether forces alone move a body: it floats, and carries no others whose mass it may have."""
     floats = (tree.num_q > tree.num_v) & ~tree.prescribed[tree.v_index].astype(bool)
     return np.asarray(floats & ~np.isin(np.arange(len(floats)), tree.parent))
-
-
-def unusable(numpy: Any, written: Mapping[str, Any], floating: Any) -> Iterator[tuple[int, str]]:
-    """Worlds with a number that is none, or negative where it may not be, and which; or with a mass of no body.
-
-    Args:
-        numpy: What made the arrays: NumPy, or CuPy.
-        written: Rows (n, ...) of what users write, by the names that they know.
-        floating: (bodies,) as of ``floating_bodies``: no step can move one without mass or inertia.
-    """
-    wrong = {
-        name: numpy.isnan(rows) | (rows < 0.0) if name in _NOT_NEGATIVE else numpy.isnan(rows)
-        for name, rows in written.items()
-        if rows.dtype.kind == "f" and rows.size
-    }
-    if "inertia" in wrong:
-        negative, none = _lacks_moments(numpy, written["inertia"])
-        wrong["inertia"] = wrong["inertia"] | (negative | (floating & none))[..., None, None]
-    if "mass" in wrong:
-        wrong["mass"] = wrong["mass"] | (floating & (written["mass"] == 0.0))
-    # One look at all of them: each would wait for a GPU.
-    if not wrong or not bool(numpy.stack([is_wrong.any() for is_wrong in wrong.values()]).any()):
-        return
-    for name, is_wrong in wrong.items():
-        mend = "give a number of at least 0" if name in _NOT_NEGATIVE else "give a number"
-        if name == "mass":
-            mend = "give one above 0 to a body that floats, and of at least 0 to others"
-        by_world = is_wrong.reshape(len(is_wrong), -1)
-        for i in numpy.flatnonzero(by_world.any(axis=1)).tolist():
-            first = float(written[name][i].reshape(-1)[by_world[i]][0])
-            if name == "inertia" and first == first:
-                has = "a moment below 0 about some axis"
-                if not bool(negative[i].any()):
-                    has = "no moment about some axis, of a body that floats"
-                yield i, f"inertia has {has}; give a positive definite matrix"
-            else:
-                yield i, f"{name} is {first:g}; {mend}"
 
 
 def _lacks_moments(numpy: Any, inertia: Any) -> tuple[Any, Any]:

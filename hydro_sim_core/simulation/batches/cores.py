@@ -1,0 +1,36 @@
+"""The cores of the processor, and the threads that keep them busy for a batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+
+
+def num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def on_cores(tasks: Sequence[Callable[[], None]], stop: Callable[[], None]) -> None:
+    """Do tasks, as many at a time as there are cores.
+
+    Whoever waits for them can be interrupted, also where there is one core: the tasks are told to ``stop`` then, and
+    none is being done any more when the error is raised.
+    """
+    pool = _pool(os.getpid())
+    doing = [pool.submit(task) for task in tasks]
+    try:
+        for done in doing:
+            done.result()
+    except BaseException:
+        stop()
+        wait(doing)
+        raise
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads of a process, for all batches; one that was forked starts without."""
+    return ThreadPoolExecutor(num_cores(), thread_name_prefix="batch")
