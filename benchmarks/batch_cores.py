@@ -11,7 +11,8 @@ import time
 import numpy as np
 
 import hydro_sim_core as hs
-from hydro_sim_core.simulation.batches import cores, cpu, turns
+from hydro_sim_core.simulation.batches import cpu, turns
+from hydro_sim_core.threads import cores
 
 
 def main(scene: str, worlds: int, steps: int, rounds: int) -> None:
@@ -27,13 +28,13 @@ def main(scene: str, worlds: int, steps: int, rounds: int) -> None:
     batch = hs.BatchWorld(alone, worlds, "cpu")
     alone.step(5)
     start = alone.save_state()
-    present = cores.num_cores()
+    present = cores()
     calls = max(1, 200 // steps)
 
     def burst(threads: int) -> tuple[float, float]:
         for i in range(worlds):
             batch.load(i, start)
-        cpu.num_cores = turns.num_cores = lambda: threads
+        cpu.threads_of_a_batch = turns.threads_of_a_batch = lambda: threads
         wall, used = time.perf_counter(), time.process_time()
         if threads:
             for _ in range(calls):

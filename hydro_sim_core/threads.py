@@ -19,8 +19,18 @@ def threads_allowed() -> int:
         given = os.environ.get(name, "")
         if given.isdecimal():
             return min(max(int(given), 1), _LIMIT)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, _MOST)
+    return min(cores(), _MOST)
+
+
+def threads_of_a_batch() -> int:
+    """Threads that step worlds of a batch: what ``HYDRO_SIM_THREADS`` says, else one for each core."""
+    given = os.environ.get(VARIABLES[0], "")
+    return min(max(int(given), 1), _LIMIT) if given.isdecimal() else cores()
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def leave_cores_to_others() -> None:

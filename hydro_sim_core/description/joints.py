@@ -168,7 +168,11 @@ def _read_limits(element: XmlElement, kind: JointType) -> LimitSpec:
             limit.mend(error, "swapped them", lambda: limit.write(**words))
     elif any(ends):
         # Many exporters write these for continuous joints, where they have no meaning.
-        limit.number("lower", default=0.0), limit.number("upper", default=0.0)
+        has_ends = limit.number("lower", default=0.0) < limit.number("upper", default=0.0)
+        if kind.name == "planar" and has_ends:
+            mend = "leave lower and upper out, or write two prismatic joints"
+            problem = limit.error("a planar joint has no ends", mend)
+            limit.mend(problem, "took none", lambda: limit.write(lower="0", upper="0"))
     for name in _OF_CONTROLLERS:
         limit.text(name)
     return LimitSpec(

@@ -285,5 +285,8 @@ def _is_package(folder: Path, name: str) -> bool:
     if not os.path.isfile(manifest):
         return False
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    root = etree.fromstring(read_regular_file(manifest, _MOST_MANIFEST_BYTES), parser)
+    try:
+        root = etree.fromstring(read_regular_file(manifest, _MOST_MANIFEST_BYTES), parser)
+    except etree.XMLSyntaxError:  # such as that of an empty file
+        return False
     return root is not None and (root.findtext("name") or "").strip() == name

@@ -311,12 +311,17 @@ class SquareSignal(Section):
 
     def at(self, time: float) -> float:
         """Value at ``time`` (s)."""
-        return self.high if (time / self.period + self.phase) % 1.0 < self.duty else self.low
+        return self.high if self._passed(time) < self.duty else self.low
 
     def constant_until(self, time: float) -> float:
         """Time (s) of the first edge after ``time``."""
-        passed = (time / self.period + self.phase) % 1.0
+        passed = self._passed(time)
         return time + ((self.duty if passed < self.duty else 1.0) - passed) * self.period
+
+    def _passed(self, time: float) -> float:
+        """Part of the present period that has passed; a time that is an edge but for round-off is one."""
+        periods = time / self.period + self.phase
+        return (periods + 1e-12 + 4.0 * math.ulp(periods)) % 1.0
 
 
 class SineSignal(Section):

@@ -153,12 +153,17 @@ def _files(model: ModelSpec) -> tuple[Any, ...]:
     return (
         model.urdf,
         model.package_dirs,
-        model.xacro_args,
+        _arguments(model),
         model.srdf,
         model.prefix,
         model.repair,
         model.ignore,
     )
+
+
+def _arguments(model: ModelSpec) -> str:
+    """The arguments of a model's xacro; True and 1 are equal in Python, but different for xacro."""
+    return repr(sorted(model.xacro_args.items()))
 
 
 class RobotFiles:
@@ -184,9 +189,7 @@ class RobotFiles:
             model.urdf, f"{where}.urdf"
         )
         srdf = None if model.srdf is None else resolver.resolve(model.srdf, f"{where}.srdf")
-        # True and 1 are equal in Python, but different for xacro.
-        arguments = repr(sorted(model.xacro_args.items()))
-        key = (urdf, srdf, *package_dirs, arguments, model.repair, model.ignore)
+        key = (urdf, srdf, *package_dirs, _arguments(model), model.repair, model.ignore)
         if key not in self._loaded:
             self._loaded[key] = load_robot(
                 urdf, package_dirs, model.xacro_args, srdf=srdf, repair=model.repair, ignore=model.ignore

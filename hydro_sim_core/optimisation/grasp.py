@@ -100,10 +100,6 @@ class GraspResult:
         """Whether the box does not slip."""
         return self.slip <= HELD
 
-    def force_at(self, times: Array) -> Array:
-        """Force (N,) of each finger at times (N,), N."""
-        return np.interp(times, self.times, self.forces)
-
 
 class SmoothGrasp:
     """How much of friction is in use under smooth contact by the schedule, and the derivatives of that.

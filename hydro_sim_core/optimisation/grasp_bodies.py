@@ -122,7 +122,6 @@ class RealGrasp:
     """
 
     def __init__(self, lift: Lift) -> None:
-        self._lift = lift
         self._world = grasp_world(lift, in_hand=False)
         self.steps = round(DURATION / TIME_STEP)
         times: Array = TIME_STEP * np.arange(self.steps + 1, dtype=np.float64)

@@ -120,9 +120,11 @@ def _number(path: str, text: str) -> float | int:
     """A finite number; whole where it is written so."""
     try:
         value = parse_value(text)
-    except ValueError:
-        value = None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_finite = is_number and math.isfinite(value)
+    except (ValueError, OverflowError):  # whole numbers may have any number of digits
+        is_finite = False
+    if not is_finite:
         raise _wrong(path, f"'{text.strip()}' is no finite number", _SYNTAX)
     return value
 

@@ -302,6 +302,8 @@ def _parse_part(text: str) -> Part:
     what, compare, number = found.groups() if found else (text, "", "0")
     try:
         bound = float(number)
+        if not math.isfinite(bound):
+            raise ValueError
     except ValueError:
         problem = f"'{number}' is no number"
         raise InputError("--measure", excerpt(text), problem, "write NAME:ELEMENT<NUMBER") from None

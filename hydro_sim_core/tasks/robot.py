@@ -164,11 +164,6 @@ class ToolArm:
         return np.asarray(self.arm.pose(self.q) @ self.X_PT)
 
     @property
-    def measured_X_WT(self) -> Array:
-        """Pose (4, 4) of the tool by the measured positions of the joints."""
-        return np.asarray(self.arm.pose(self.measured_q) @ self.X_PT)
-
-    @property
     def most_in_a_period(self) -> Array:
         """(J,) the furthest that joints can move in a period, rad."""
         return np.asarray(self.period * self.arm.speed_limits)

@@ -180,6 +180,9 @@ def test_a_lone_robot_is_read_again_with_all_that_it_was_read_with(tmp_path, mon
     assert (link.name, link.inertial.mass) == ("left_arm", 5.0)
     other = scene.with_({"models.arm.xacro_args.mass": 7})
     assert other.robots[0].links[0].inertial.mass == 7.0
+    one = scene.with_({"models.arm.xacro_args.mass": 1})
+    with pytest.raises(InputError, match="mass"):  # what xacro writes for it is no number
+        one.with_({"models.arm.xacro_args.mass": True})
 
 
 def test_a_sweep_is_a_loop(scene: LoadedScene) -> None:

@@ -40,6 +40,14 @@ def test_own_package_by_its_manifest(package):
     assert mesh_of(package / "urdf", uri) == package / "meshes" / "part one.stl"
 
 
+def test_an_empty_manifest_is_that_of_no_package(package, tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "package.xml").touch()
+    uri = "package://arm_description/meshes/part one.stl"
+    assert mesh_of(tmp_path, uri, package_dirs=[empty, package]) == package / "meshes" / "part one.stl"
+
+
 def test_own_package_by_its_folder(package):
     uri = "package://checkout/meshes/part one.stl"
     assert mesh_of(package / "urdf", uri) == package / "meshes" / "part one.stl"

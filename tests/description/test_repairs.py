@@ -90,6 +90,11 @@ REPAIRED = {
         "joint 'hinge', <limit>, line 4", "swapped them",
         lambda robot: (robot.joints[0].limits.lower, robot.joints[0].limits.upper), (-1.0, 1.0),
     ),
+    "planar joint with ends": (
+        [A, B, limits(lower=-1, upper=1).replace("revolute", "planar")],
+        "joint 'hinge', <limit>, line 4", "took none",
+        lambda robot: (robot.joints[0].limits.lower, robot.joints[0].limits.upper), (-np.inf, np.inf),
+    ),
     "mimic joint that locks the one that it follows": (
         [A, B, HINGE, '<link name="c"/>', FOLLOWER],
         "joint 'follower', <limit>, line 6", "took -1 to 1",

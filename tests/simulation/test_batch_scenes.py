@@ -203,6 +203,10 @@ def test_which_scene_a_world_is_of_may_be_chosen():
             "has other joints than scene 0; give scenes that differ in shapes, moduli, masses",
         ),
         (
+            lambda: hs.BatchWorld([bricks()[0], bricks()[1].with_({"solver.friction": "sap"})], 2, "cpu"),
+            "has other solver than scene 0",
+        ),
+        (
             lambda: made_side_by_side([bricks()[0], other_solver()], 2),
             "is not the same in all scenes, as a GPU needs it; give backend='cpu'",
         ),

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.simulation.batches.side_by_side import refuse_other_steps
+from hydro_sim_core.simulation.integrators.steppers import FixedSteps
 from hydro_sim_core.simulation.world.world import World
 from support.simulation.made_scenes import GROUND, free, make_scene, sphere
 
@@ -64,8 +67,36 @@ def test_worlds_change_their_commands_when_the_script_does() -> None:
     np.testing.assert_array_equal(batch.q[0], world.q)
 
 
+class Twice(FixedSteps):
+    """An integrator as a plug-in may have it."""
+
+    def advance(self, steps: int) -> None:
+        super().advance(2 * steps)
+
+
+def test_integrators_of_plug_ins_take_their_own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hydro_sim_core.simulation.world.world._stepper_class", lambda _: Twice)
+    batch = hs.BatchWorld(falling(), N, "cpu")
+    batch.step(1)
+    assert batch.step_counts.tolist() == [2] * N
+    with pytest.raises(InputError, match="does not run on a GPU"):
+        refuse_other_steps(batch.world)
+
+
+def test_a_world_that_did_not_get_its_turn_keeps_what_is_told_of_its_last_step() -> None:
+    batch = hs.BatchWorld(hs.load_scene("cylinder_grasp"), 1, "cpu")
+    batch.step(252)  # alone, as a command changes
+    batch.step(3)  # in turn
+    worlds, began = batch._worlds, batch.copy_of(0).before_last_step[1]
+    stopped = threading.Event()
+    stopped.set()
+    worlds.rows["order.until"] += 5
+    worlds._step_share([0], stopped)
+    np.testing.assert_array_equal(batch.copy_of(0).before_last_step[1], began)
+
+
 def test_one_core_can_be_interrupted_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hydro_sim_core.simulation.batches.turns.num_cores", lambda: 1)
+    monkeypatch.setenv("HYDRO_SIM_THREADS", "1")
     batch = hs.BatchWorld(make_scene(free(sphere("ball", 0.05, 0.3)), gravity=(0, 0, 0)), N, "cpu")
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):

@@ -158,6 +158,13 @@ def test_scripts_command_all_worlds_and_refuse_other_times():
     assert np.array_equal(batch.q, np.repeat(alone.q[None], N, axis=0))
     with pytest.raises(InputError, match="scripts commands"):
         batch.reset([1])
+    saved = batch.save(1)
+    batch.load(2, saved)
+    batch.step()
+    with pytest.raises(InputError, match="load: world 2: would have another time than the others"):
+        batch.load(2, saved)
+    batch.reset()
+    batch.step(13)
     batch.reset()
     batch.step(13)
     assert np.array_equal(batch.q[3], alone.q)
@@ -257,15 +264,24 @@ def test_too_many_worlds_are_refused_with_the_number_that_fit():
         ({"machine": "MemTotal: 9 kB\nMemAvailable:  4000000 kB\n"}, 4.096e9),
         ({"machine": "MemAvailable: 4000000 kB\n", "limit": "3000000000\n", "used": "1000000000\n"}, 2e9),
         ({"machine": "MemAvailable: 4000000 kB\n", "limit": "max\n", "used": "1000000000\n"}, 4.096e9),
+        (
+            {
+                "machine": "MemAvailable: 4000000 kB\n",
+                "limit": "3000000000\n",
+                "used": "2500000000\n",
+                "shares": "anon 500000000\ninactive_file 2000000000\n",
+            },
+            2.5e9,
+        ),
         ({}, np.inf),
     ],
 )
 def test_more_worlds_than_the_machine_has_memory_for_are_refused(monkeypatch, tmp_path, files, free):
     """The system would have ended the process."""
-    for name, attribute in (("machine", "_MACHINE"), ("limit", "_LIMIT"), ("used", "_USED")):
+    for name in ("machine", "limit", "used", "shares"):
         if name in files:
             (tmp_path / name).write_text(files[name])
-        monkeypatch.setattr(host_memory, attribute, tmp_path / name)
+        monkeypatch.setattr(host_memory, f"_{name.upper()}", tmp_path / name)
     assert host_memory.available_bytes() == free
     if np.isfinite(free):
         told = rf"n = 1000000000000: needs .* GB where {free / 1e9:.1f} GB are free; give at most \d+"

@@ -222,7 +222,7 @@ def test_a_state_of_another_scene_is_not_restored(running: World) -> None:
 # --- Another scene's world goes on
 
 
-def lift(**gains):
+def lift(drives=True):
     """2 kg on a vertical drive, and two fingers that a gripper moves."""
     scene = hs.SceneBuilder("lift", time_step=2e-3)
     model = scene.add_model("lift")
@@ -231,7 +231,8 @@ def lift(**gains):
     model.add_joint("rail", "prismatic", "base", "load", axis=(0, 0, 1), lower=-1, upper=1, effort=500)
     for name, side in (("left", 1), ("right", -1)):
         model.add_joint(name, "prismatic", "base", name, axis=(0, side, 0), lower=0, upper=0.1, effort=500)
-    scene.add_actuators(["rail"], kp=20000.0, kd=400.0)
+    if drives:
+        scene.add_actuators(["rail"], kp=20000.0, kd=400.0)
     scene.add_gripper("grip", joints={"left": -1, "right": -1}, max_force=40.0, kp=4000.0, kd=50.0)
     return hs.World(scene.build())
 
@@ -243,6 +244,37 @@ def with_other(world, **settings):
     )
     other.take_over(world)
     return other
+
+
+def test_a_world_that_goes_on_does_so_at_the_same_time():
+    world = lift()
+    world.step(50)
+    for time_step in (1e-3, 4e-3):
+        assert with_other(world, time_step=time_step).time == world.time == 0.1
+    world.step()
+    with pytest.raises(InputError, match=r"0\.102 s, which is no whole number of time steps of 0\.004 s"):
+        with_other(world, time_step=4e-3)
+    with pytest.raises(InputError, match="take_over: 3: is no world"):
+        world.take_over(3)
+
+
+def test_a_drive_that_is_new_holds_what_it_drives():
+    world = lift(drives=False)
+    world.set_joint_positions({"rail": 0.3})
+    other = hs.World(lift().scene, like=world)
+    other.take_over(world)
+    other.step(500)
+    assert 0.3 - other.joint_positions()[0] == pytest.approx(2 * 9.81 / 20000, rel=1e-3)
+
+
+def test_counters_are_those_of_the_run():
+    """Not those of the run in which a state was saved."""
+    world = lift()
+    world.machine.state.unconverged[0] = 7
+    saved = world.save_state()
+    world.machine.state.unconverged[0] = 3
+    world.restore_state(saved)
+    assert world.diagnostics()["unconverged_steps"] == 3
 
 
 def test_a_world_that_goes_on_has_the_gains_of_its_own_scene():

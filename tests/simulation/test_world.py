@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -271,6 +272,58 @@ def test_scripted_commands_do_not_depend_on_the_division_into_calls() -> None:
         single.step()
     np.testing.assert_array_equal(whole.q, single.q)
     assert whole.grip_force() == pytest.approx(1.5, rel=0.05)
+
+
+def wagging(signal: Any, **settings: Any) -> hs.World:
+    """A hinge whose drive a script commands."""
+    scene = hs.SceneBuilder("wagging", gravity=(0, 0, 0), **settings)
+    model = scene.add_model("m")
+    model.add_link("a")
+    model.add_link("b", mass=1.0, inertia=3 * (0.01,))
+    model.add_joint("j", "revolute", "a", "b", axis=(0, 0, 1), lower=-3, upper=3, effort=50)
+    scene.add_actuators(["j"], kp=100.0, kd=20.0)
+    scene.add_command(signal, joint="j")
+    return hs.World(scene.build())
+
+
+@pytest.mark.parametrize("steps", [0, 1, 100, 500])
+@pytest.mark.parametrize(
+    "signal",
+    [
+        1.0,
+        {"sine": {"amplitude": 1, "period": 1, "phase": 0.25}},
+        {"square": {"low": 0, "high": 1, "period": 1}},
+    ],
+)
+def test_a_script_goes_on_from_a_saved_state(signal: Any, steps: int) -> None:
+    """Also where it was saved before the first step, or where the square switches."""
+    world = wagging(signal)
+    world.step(steps)
+    restored, edited = wagging(signal), wagging(signal)
+    restored.restore_state(world.save_state())
+    edited.take_over(world)
+    for one in (world, restored, edited):
+        one.step(300)
+    assert abs(world.q[0]) > 0.05
+    np.testing.assert_array_equal(restored.q, world.q)
+    np.testing.assert_array_equal(edited.q, world.q)
+
+
+def test_edges_of_a_square_are_at_the_step_that_is_meant() -> None:
+    """Times are steps times their length, which is not always as close to the edge as it looks."""
+    world = wagging({"square": {"low": -1.0, "high": 1.0, "period": 0.1}})
+    targets = []
+    for _ in range(3000):
+        world.step()
+        targets.append(world.machine.drives.q_target[0] > 0)
+    assert targets == [k % 100 < 50 for k in range(3000)]
+
+
+def test_steps_until_a_change_are_not_one_more_by_round_off() -> None:
+    script = wagging({"square": {"low": -1.0, "high": 1.0, "period": 40_000.0}}).script
+    for k in range(1, 200):
+        time = (20_000_000 - k) * 1e-3
+        assert script.steps_until_change(time, 1e-3) <= k
 
 
 def test_reset_restores_everything() -> None:

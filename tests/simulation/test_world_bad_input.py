@@ -24,6 +24,8 @@ def arm_scene() -> hs.World:
 
 
 BAD_COMMANDS: dict[str, tuple[Call, str, str]] = {
+    "gains of an unknown joint": (lambda w: w.takes("joint_11", "position"), "joint_11", "cannot be driven"),
+    "reach of an unknown joint": (lambda w: w.drive_reach("joint_11"), "joint_11", "cannot be driven"),
     "NaN": (lambda w: w.set_command({"joint_1": NAN}, "position"), "joint_1", "not finite"),
     "infinity": (lambda w: w.set_command([INF] * 9, "effort"), "joint_1", "not finite"),
     "string": (lambda w: w.set_command({"joint_2": "fast"}, "effort"), "joint_2", "not a number"),

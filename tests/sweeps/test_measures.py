@@ -101,6 +101,7 @@ def test_what_never_touches_has_no_force(falling):
         ("z:bal", "did you mean 'ball'?"),
         ("z:ball<x", "'x' is no number"),
         ("z:ball<", "'' is no number"),
+        ("z:ball<nan", "'nan' is no number"),
         ("z:ball and energy<1", "is a number, neither true nor false"),
         ("displacement:ball/nobody", "'nobody' is no link"),
         ("max_force:ball", "write LINK/LINK"),

@@ -44,6 +44,7 @@ def test_ranges_of_a_grid(text, values):
         ("a=0:x:3", "'x' is no finite number"),
         ("a=0:.inf:3", "'.inf' is no finite number"),
         ("a=0:true:3", "'true' is no finite number"),
+        (f"a=uniform(0,1{400 * '0'})", "is no finite number"),
         ("a=log(0:1:3)", "begins and ends above 0"),
         ("a=log(1,2)", "is no range"),
         ("a=norml(0,1)", "did you mean 'normal'?"),

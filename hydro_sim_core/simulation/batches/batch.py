@@ -428,6 +428,8 @@ def _unpickled(
         batch._worlds.parameter(name)[...] = values
     for i, state in enumerate(states):
         batch.load(i, state)
+        for name in _COUNTED:
+            batch._worlds.rows[f"machine.state.{name}"][i] = getattr(state.state, name)
     batch._worlds.failures.update(failures)
     return batch
 

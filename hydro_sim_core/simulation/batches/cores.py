@@ -1,4 +1,4 @@
-"""The cores of the processor, and the threads that keep them busy for a batch."""
+"""Threads that keep the cores of the processor busy for a batch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+from hydro_sim_core.threads import cores
 
 
 def on_cores(tasks: Sequence[Callable[[], None]], stop: Callable[[], None]) -> None:
@@ -33,4 +30,4 @@ def on_cores(tasks: Sequence[Callable[[], None]], stop: Callable[[], None]) -> N
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:
     """Threads of a process, for all batches; one that was forked starts without."""
-    return ThreadPoolExecutor(num_cores(), thread_name_prefix="batch")
+    return ThreadPoolExecutor(cores(), thread_name_prefix="batch")

@@ -14,19 +14,19 @@ from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics.equations import body_accelerations_of_all
 from hydro_sim_core.dynamics.kinematics import body_motions_of_all
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.batches.cores import num_cores, on_cores
+from hydro_sim_core.simulation.batches.cores import on_cores
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
 from hydro_sim_core.simulation.batches.links import Begins, Pushes, mean_motions
 from hydro_sim_core.simulation.batches.stepping import VARIED, Begin
 from hydro_sim_core.simulation.batches.turns import Turns
 from hydro_sim_core.simulation.batches.written import Written
-from hydro_sim_core.simulation.integrators.steppers import FixedSteps
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied
 from hydro_sim_core.simulation.stepping.step import DONE
 from hydro_sim_core.simulation.world.link_wrenches import PatchRows, rows_of
 from hydro_sim_core.simulation.world.saved_state import SavedState
 from hydro_sim_core.simulation.world.world import World
+from hydro_sim_core.threads import threads_of_a_batch
 
 Rows = NDArray[Any]
 Numbers = NDArray[np.int64]
@@ -150,23 +150,30 @@ class CpuWorlds:
             return
         stop = threading.Event()
         # A few shares a thread, so that none waits long for the others; worlds one by one would wait for Python.
-        shares = np.array_split(worlds, min(len(worlds), 4 * num_cores()))
+        shares = np.array_split(worlds, min(len(worlds), 4 * threads_of_a_batch()))
         on_cores([partial(self._step_share, share.tolist(), stop) for share in shares], stop.set)
 
     def _step_share(self, worlds: list[int], stop: threading.Event) -> None:
         for i in worlds:
             world, until = self._worlds[i], int(self.rows["order.until"][i, 0])
-            self._led_here[i] = False
+            begin = world.step_count
             try:
                 while world.step_count < until and not stop.is_set():
                     world.step(min(_BURST, until - world.step_count))
             except FloatingPointError as error:
                 self.failures[i] = str(error)
-            if world.before_last_step is not None:
-                self.rows["begin.q"][i], self.rows["begin.v"][i] = world.before_last_step
-                self._led_here[i] = True
+                self._led_here[i] = False
+            else:
+                self._tell_of_steps(i, begin)
             if self._turns is not None:
                 self._turns.place(i)
+
+    def _tell_of_steps(self, i: int, begin: int) -> None:
+        """Note where the last step of a world began, if it has taken any since step ``begin``."""
+        world = self._worlds[i]
+        if world.step_count > begin and world.before_last_step is not None:
+            self.rows["begin.q"][i], self.rows["begin.v"][i] = world.before_last_step
+            self._led_here[i] = True
 
     def set_state(self, worlds: list[int], q: Rows, v: Rows) -> None:
         """Set the states of some worlds."""
@@ -293,7 +300,7 @@ class CpuWorlds:
 
 def _is_one_call(world: World) -> bool:
     """Whether a step is one compiled call where it succeeds, and nothing else has a say in it but a script."""
-    return isinstance(world.stepper, FixedSteps) and not len(world.built.model.forest.prescribed)
+    return world.takes_plain_steps and not len(world.built.model.forest.prescribed)
 
 
 def _refuse_too_many(n: int, machines: Sequence[Machine]) -> None:

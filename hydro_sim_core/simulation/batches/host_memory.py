@@ -7,6 +7,7 @@ from pathlib import Path
 
 _MACHINE = Path("/proc/meminfo")
 _LIMIT, _USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+_SHARES = Path("/sys/fs/cgroup/memory.stat")
 
 
 def available_bytes() -> float:
@@ -24,6 +25,16 @@ def _of_machine() -> float:
 
 def _of_container() -> float:
     try:
-        return float(int(_LIMIT.read_text()) - int(_USED.read_text()))
+        free = int(_LIMIT.read_text()) - int(_USED.read_text())
     except (OSError, ValueError):  # the limit may be the word "max"
         return math.inf
+    return float(free + _of_files())
+
+
+def _of_files() -> int:
+    """Bytes of files that the container has read and the system forgets where memory is wanted."""
+    try:
+        shares = dict(line.split() for line in _SHARES.read_text().splitlines())
+        return int(shares["inactive_file"])
+    except (OSError, ValueError, KeyError):
+        return 0

@@ -36,9 +36,9 @@ from hydro_sim_core.simulation.batches.programs import (
 from hydro_sim_core.simulation.batches.stepping import MEMORY, VARIED, Begin, Order, WorldData
 from hydro_sim_core.simulation.batches.variants import Differing, differing_constants, share_shapes
 from hydro_sim_core.simulation.batches.written import Written
-from hydro_sim_core.simulation.integrators.steppers import FixedSteps, StepFailed, stepper_of
+from hydro_sim_core.simulation.integrators.steppers import StepFailed, stepper_of
 from hydro_sim_core.simulation.stepping.machine import GROWTH
-from hydro_sim_core.simulation.stepping.model import Drives, Loads, MachineData, State
+from hydro_sim_core.simulation.stepping.model import WITHOUT_PAST, Drives, Loads, MachineData, State
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM
 from hydro_sim_core.simulation.world.link_wrenches import PatchRows
 from hydro_sim_core.simulation.world.motion import UNIT_ROUND_OFF
@@ -84,7 +84,7 @@ def refuse_other_steps(world: World) -> None:
         InputError: The integrator is another one, or the scene moves bodies by prescribed velocities.
     """
     name = world.scene.spec.solver.choice.integrator.name
-    if not isinstance(world.stepper, FixedSteps):
+    if not world.takes_plain_steps:
         raise InputError(
             "BatchWorld", f"integrator '{name}'", "does not run on a GPU", "give backend='cpu' or 'fixed'"
         )
@@ -285,13 +285,12 @@ class SideBySideWorlds:
 
     def set_state(self, worlds: list[int], q: Any, v: Any) -> None:
         """Set the states of some worlds, as ``World.set_state`` does."""
-        rows, state = self.rows, self._starts[0].state
+        rows = self.rows
         q = self._with_unit_quaternions(q)
         for path, values in (("q", q), ("v", v), ("v_previous", v)):
             rows[f"machine.state.{path}"][worlds] = values
-        for path in ("extrapolate", "dt_previous", "substep", "push"):
-            rows[f"machine.state.{path}"][worlds] = 0
-        rows["machine.state.overlaps"][worlds] = self.numpy.asarray(np.ones_like(state.overlaps))
+        for path, value in WITHOUT_PAST.items():
+            rows[f"machine.state.{path}"][worlds] = value
         self._last.leave(worlds)
         self._free(worlds)
 
@@ -342,10 +341,17 @@ class SideBySideWorlds:
         """Continue a world from a state, which no step of its own led to.
 
         Raises:
-            InputError: It is of another scene.
+            InputError: It is of another scene; or of another time, where the scene scripts commands.
         """
         world = self.copy_of(i)
         world.restore_state(saved)
+        if self._world.script.targets and world.step_count != self._clock:
+            raise InputError(
+                "load",
+                f"world {i}",
+                "would have another time than the others, and the scene scripts commands",
+                "load a state of their time, or remove the scene's commands",
+            )
         self.take(i, world)
         self._last.forget([i])
 

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Handle, Int1D, entry, prepare
 from hydro_sim_core.compilation.instructions import add, load, store, struct_at
-from hydro_sim_core.simulation.batches.cores import num_cores, on_cores
+from hydro_sim_core.simulation.batches.cores import on_cores
 from hydro_sim_core.simulation.batches.stepping import Begin, Order, WorldData, advance_world
 from hydro_sim_core.simulation.stepping.step import DONE
 from hydro_sim_core.simulation.world.world import World
 from hydro_sim_core.solvers.solve import SolverEntry
+from hydro_sim_core.threads import threads_of_a_batch
 
 #: Words that the threads share, each in a cache line of its own: how many worlds have been begun, and whether to stop.
 BEGUN, STOP = 0, 8
@@ -92,7 +93,7 @@ class Turns:
             first.machine.solve,
             first.time_step,
         )
-        on_cores([turns] * min(num_cores(), len(worlds)), stop=partial(store, words, STOP, 1))
+        on_cores([turns] * min(threads_of_a_batch(), len(worlds)), stop=partial(store, words, STOP, 1))
 
 
 def _rows_of(rows: Mapping[str, NDArray[Any]], path: str, struct: type[NamedTuple]) -> Iterator[Any]:

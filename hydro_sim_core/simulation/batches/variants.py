@@ -37,7 +37,7 @@ def check_alike(worlds: Sequence[World]) -> None:
     """See that worlds of several scenes may be rows of the same arrays.
 
     Raises:
-        InputError: They have other joints, links, pairs or time steps than the first one.
+        InputError: They have other joints, links, pairs, steps or solvers than the first one.
     """
     first = worlds[0]
     for i, world in enumerate(worlds[1:], 1):
@@ -45,7 +45,8 @@ def check_alike(worlds: Sequence[World]) -> None:
             ("time step", world.time_step, first.time_step),
             ("joints", world.velocity_names, first.velocity_names),
             ("links", world.frame_names, first.frame_names),
-            ("integrator", type(world.stepper).__name__, type(first.stepper).__name__),
+            ("integrator", type(world.stepper), type(first.stepper)),
+            ("solver", world.machine.solve, first.machine.solve),
             ("pairs that may touch", _pairs_of(world), _pairs_of(first)),
         ):
             if own != wanted:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from hydro_sim_core.arithmetic import norm
 from hydro_sim_core.compilation import Handle
 from hydro_sim_core.dynamics.tree import quaternion_starts
 from hydro_sim_core.simulation.stepping.helpers import LEAST_TIME, Helpers, with_lists
@@ -200,11 +199,6 @@ class Machine:
     def quaternion_starts(self) -> tuple[int, ...]:
         """First coordinate of every quaternion."""
         return tuple(quaternion_starts(self.model.tree).tolist())
-
-    def normalise_quaternions(self) -> None:
-        """Normalise quaternions after operations that do not preserve their length."""
-        for first in self.quaternion_starts:
-            self.state.q[first : first + 4] /= norm(self.state.q[first : first + 4])
 
     @cached_property
     def tree_of_velocity(self) -> np.ndarray:

@@ -141,6 +141,10 @@ class Loads(NamedTuple):
     num_pulls: Int1D
 
 
+#: What states know of the steps before, by field, and what that is where another state has been set.
+WITHOUT_PAST = {"extrapolate": 0, "dt_previous": 0.0, "substep": 0.0, "push": 0.0, "overlaps": 1}
+
+
 class State(NamedTuple):
     """The state of a scene, which changes from step to step.
 

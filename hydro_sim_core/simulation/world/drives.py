@@ -146,16 +146,29 @@ class DriveBank:
         """
         self.arrays.v_target[self._prescribed] = self.arrays.v_after[self._prescribed] = 0.0
         for name in self.joint_names:
-            mode = self._mode[name]
-            value = float(q[self._coordinate_of[name]]) if mode == "position" else 0.0
-            self._write(name, JointCommand(**{mode: value}))
+            self._hold(name, q)
+
+    def _hold(self, name: str, q: Array) -> None:
+        mode = self._mode[name]
+        value = float(q[self._coordinate_of[name]]) if mode == "position" else 0.0
+        self._write(name, JointCommand(**{mode: value}))
 
     def can(self, joint: str, mode: CommandMode) -> bool:
-        """Whether the drive of a joint has the gain that commands of a mode need."""
+        """Whether the drive of a joint has the gain that commands of a mode need.
+
+        Raises:
+            InputError: There is no such mode, or the joint cannot be driven.
+        """
+        self._check_name(joint)
         return {"position": self._kp[joint], "velocity": self._kd[joint], "effort": 1.0}[_mode(mode)] != 0.0
 
     def reach(self, joint: str) -> float:
-        """Distance from its target (rad or m) at which the stiffness of a position drive gives its whole effort."""
+        """Distance from its target (rad or m) at which the stiffness of a position drive gives its whole effort.
+
+        Raises:
+            InputError: The joint cannot be driven.
+        """
+        self._check_name(joint)
         return self._limit[joint] / self._kp[joint]
 
     def check_command(
@@ -198,10 +211,14 @@ class DriveBank:
             raise InputError(_SOURCE, mode, "names a joint twice", "name each joint once")
         return named
 
+    def _check_name(self, name: str) -> None:
+        if name not in self._velocity_of:
+            mend = did_you_mean(str(name), self.joint_names)
+            raise InputError(_SOURCE, f"joint '{name}'", "cannot be driven", mend)
+
     def _check_value(self, name: str, value: float, mode: CommandMode) -> float:
         element = f"joint '{name}'"
-        if name not in self._velocity_of:
-            raise InputError(_SOURCE, element, "cannot be driven", did_you_mean(name, self.joint_names))
+        self._check_name(name)
         value = _finite(value, element)
         if mode == "position" and not self._lower[name] <= value <= self._upper[name]:
             bounds = f"{self._lower[name]:g} to {self._upper[name]:g}"
@@ -278,12 +295,23 @@ class DriveBank:
         drives.effort[i] = effort or 0.0
         drives.limit[i] = self._limit[name] if limit is None else limit
 
-    def keep_own_gains(self, other: DriveBank) -> None:
-        """After the arrays of another scene's drives were copied: follow the same targets, with one's own gains."""
+    def keep_own_gains(self, other: DriveBank, q: Array) -> None:
+        """After the arrays of another scene's drives were copied: follow the same targets, with one's own gains.
+
+        Args:
+            other: Drives of the other scene.
+            q: (nq,) coordinates, where what had no drive there is held if it is to start so.
+        """
         own, theirs = self.drives, other.drives
         for name, drive in own.items():
             if name in theirs and theirs[name] != drive:
-                self._keep_own_gains(name, other)
+                if (
+                    theirs[name].kp == theirs[name].kd == 0.0
+                    and self.arrays.effort[self._velocity_of[name]] == 0.0
+                ):
+                    self._hold(name, q)
+                else:
+                    self._keep_own_gains(name, other)
 
     def _keep_own_gains(self, name: str, other: DriveBank) -> None:
         i, drives = self._velocity_of[name], self.arrays

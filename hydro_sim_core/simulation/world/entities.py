@@ -39,7 +39,6 @@ class Entity:
         is_kinematic: Whether its motion is prescribed.
         attached_to: Link of another model that it is attached to, or None.
         has_joints: Whether its links can move relative to each other.
-        is_model: Whether it is a model, not a static shape.
         source: File that describes it.
         colliders: Its collision geometries.
     """
@@ -51,7 +50,6 @@ class Entity:
     is_kinematic: bool
     attached_to: str | None
     has_joints: bool
-    is_model: bool
     source: str
     colliders: tuple[Collider, ...]
 
@@ -82,7 +80,6 @@ class Entities:
                 is_kinematic=model.base == "kinematic",
                 attached_to=model.attach_to,
                 has_joints=any(joint.type != "fixed" for joint in robot.joints),
-                is_model=True,
                 source=robot.source,
                 colliders=tuple(c for c in built.colliders if c.robot == k),
             )
@@ -91,7 +88,17 @@ class Entities:
             colliders = tuple(c for c in built.colliders if c.robot < 0 and c.link == shape.name)
             self._by_name.setdefault(
                 shape.name,
-                Entity(shape.name, -1, shape.X_LG, None, False, None, False, False, shape.source, colliders),
+                Entity(
+                    name=shape.name,
+                    link=-1,
+                    X_WL=shape.X_LG,
+                    joint=None,
+                    is_kinematic=False,
+                    attached_to=None,
+                    has_joints=False,
+                    source=shape.source,
+                    colliders=colliders,
+                ),
             )
         self.names = tuple(self._by_name)
 

@@ -14,7 +14,7 @@ from hydro_sim_core.description.scene import TWIST_MODES
 from hydro_sim_core.dynamics.joint_dispatch import FLOATING
 from hydro_sim_core.errors import InputError, excerpt, shortened
 from hydro_sim_core.rotations import quaternions_of, twist_between
-from hydro_sim_core.simulation.stepping.model import count_loads
+from hydro_sim_core.simulation.stepping.model import WITHOUT_PAST, count_loads
 from hydro_sim_core.simulation.world.parts import WorldParts, checked_array
 
 Array = NDArray[np.float64]
@@ -52,13 +52,8 @@ class WorldMotion(WorldParts):
             ):  # else a state that the world told would change when set again
                 q[first : first + 4] /= length
         self._state.q[:], self._state.v[:], self._state.v_previous[:] = q, v, v
-        for history in (
-            self._state.extrapolate,
-            self._state.dt_previous,
-            self._state.substep,
-            self._state.push,
-        ):
-            history[:] = 0
+        for name, value in WITHOUT_PAST.items():
+            getattr(self._state, name)[:] = value
         self._before = None
 
     def set_joint_positions(self, positions: Mapping[str, float]) -> None:
@@ -235,10 +230,8 @@ class WorldMotion(WorldParts):
             InputError: There is no such link, or no force can move it.
         """
         row = self.row_of_frame(asker, link)
-        model = self._built.model
-        body = int(model.link_body[row])
-        if body < 0 or model.tree.prescribed[model.tree.v_index[body]]:
-            problem = "is fixed to the world" if body < 0 else "moves as it is told, whatever pushes it"
+        problem = self.why_unmoved(row)
+        if problem is not None:
             raise InputError(asker, f"link '{link}'", problem, "push a link that forces move")
         return row
 

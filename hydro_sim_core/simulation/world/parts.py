@@ -49,6 +49,10 @@ class WorldParts(FixedAttributes):
     _stepper: Stepper
     _before: tuple[Array, Array] | None
 
+    def _start(self) -> None:
+        """Put everything at its place, at rest and at time zero; ``World`` knows how."""
+        raise NotImplementedError
+
     @property
     def built(self) -> BuiltModel:
         """The frozen model and the names behind its indices: bodies, colliders, pairs."""
@@ -130,6 +134,15 @@ class WorldParts(FixedAttributes):
             mend = did_you_mean(str(name), self.frame_names)
             raise InputError(asker, f"link '{shortened(str(name))}'", "is not in the scene", mend)
         return index
+
+    def why_unmoved(self, row: int) -> str | None:
+        """Why no force moves the link in a row of ``frame_names``; None if one does."""
+        tree, body = self._built.model.tree, int(self._built.model.link_body[row])
+        if body < 0:
+            return "is fixed to the world"
+        if tree.prescribed[tree.v_index[body]]:
+            return "moves as it is told, whatever pushes it"
+        return None
 
     @cached_property
     def _frame_index(self) -> dict[str, int]:

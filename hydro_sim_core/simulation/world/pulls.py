@@ -125,14 +125,14 @@ class WorldPulls(WorldParts):
     @property
     def pullable_links(self) -> tuple[str, ...]:
         """The links that forces move, in the order of ``frame_names``."""
-        return tuple(name for row, name in enumerate(self.frame_names) if self._why_unmoved(row) is None)
+        return tuple(name for row, name in enumerate(self.frame_names) if self.why_unmoved(row) is None)
 
     def _checked_pull(
         self, link: str, point: ArrayLike, target: ArrayLike, stiffness: float | None, damping: float | None
     ) -> tuple[int, Array]:
         """Row of the link, and its row of ``Loads.pull`` with 0 in place of what is None."""
         row = self.row_of_frame("pull", link)
-        problem = self._why_unmoved(row)
+        problem = self.why_unmoved(row)
         if problem is not None:
             raise InputError("pull", f"link '{link}'", problem, "pull a link that forces move")
         places = [checked_array("point", point, 3), checked_array("target", target, 3)]
@@ -143,15 +143,6 @@ class WorldPulls(WorldParts):
         if stiffness is not None and gains[0] == 0.0:
             raise InputError("pull", "stiffness", "is 0", "let go of the link instead")
         return row, np.concatenate([*places, gains])
-
-    def _why_unmoved(self, row: int) -> str | None:
-        """Why no force moves a link; None if one does."""
-        tree, body = self._built.model.tree, int(self._built.model.link_body[row])
-        if body < 0:
-            return "is fixed to the world"
-        if tree.prescribed[tree.v_index[body]]:
-            return "moves as it is told, whatever pushes it"
-        return None
 
     def _set_pull(self, row: int, numbers: Array | float) -> None:
         self._machine.loads.pull[row] = numbers

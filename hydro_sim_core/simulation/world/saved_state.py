@@ -84,6 +84,11 @@ class SavedState:
             raise InputError(path, "", error.strerror or "cannot be written", "give another file") from None
 
 
+def with_counters(state: State, of: State) -> State:
+    """A state with the counters of failures of another one."""
+    return state._replace(**{name: getattr(of, name) for name in _COUNTERS})
+
+
 def fingerprint(name: str, scene: LoadedScene, model: Model) -> str:
     """Name of a scene and digest of everything that defines the meaning of a state: settings, bodies, meshes, pairs.
 

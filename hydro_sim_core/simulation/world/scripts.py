@@ -76,11 +76,11 @@ class Script:
             self.released = (*self.released, target)
         self._applied.pop(target, None)
 
-    def resume(self, time: float, released: Sequence[str]) -> None:
-        """Continue at ``time`` (s) with drives that already have their values."""
+    def resume(self, released: Sequence[str]) -> None:
+        """Continue with drives that have the values of some step before the coming one, or of none."""
         for target in released:
             self.release(target)
-        self._applied = {target: command.signal.at(time) for target, command in self._commands.items()}
+        self._applied.clear()
 
     def apply(self, time: float, drives: DriveBank) -> None:
         """Set the drives to the values for ``time`` (s); unchanged values are not written."""
@@ -103,5 +103,6 @@ class Script:
         )
         if until == math.inf:
             return _FOREVER
-        # A change inside a step takes effect at the next one.
-        return max(1, math.ceil((until - time) / time_step - 1e-9))
+        # A change inside a step takes effect at the next one. Round-off of the times must not add a step.
+        round_off = 1e-9 + 4.0 * math.ulp(until) / time_step
+        return max(1, math.ceil((until - time) / time_step - round_off))

@@ -26,6 +26,11 @@ class WorldStretches(WorldParts):
     _loads_before: StepLoads
 
     @property
+    def takes_plain_steps(self) -> bool:
+        """Whether every step is a convex one of fixed length, unless that fails; plug-ins take others."""
+        return type(self._stepper) is FixedSteps
+
+    @property
     def takes_whole_steps(self) -> bool:
         """Whether every step is one compiled call unless that fails."""
         return type(self._stepper) in (FixedSteps, ErrorControlledSteps, ContinuousSteps, SoftSteps)

@@ -30,7 +30,6 @@ from hydro_sim_core.errors import InputError, excerpt, whole_number
 from hydro_sim_core.mesh_files import EmptyMesh, shared_allowance
 from hydro_sim_core.plugins import referred
 from hydro_sim_core.simulation.assembly.builder import BuiltModel, build_model
-from hydro_sim_core.simulation.assembly.carry_over import carry_over, carry_over_motion
 from hydro_sim_core.simulation.assembly.drive_gains import described_drives
 from hydro_sim_core.simulation.assembly.mending import mended
 from hydro_sim_core.simulation.assembly.placement import place_robots
@@ -44,11 +43,17 @@ from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copie
 from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.drives import DriveBank
-from hydro_sim_core.simulation.world.joint_wrenches import StepLoads, WorldJointWrenches
+from hydro_sim_core.simulation.world.joint_wrenches import StepLoads
 from hydro_sim_core.simulation.world.motion import WorldMotion
-from hydro_sim_core.simulation.world.saved_state import SavedState, fingerprint, read_saved_state
+from hydro_sim_core.simulation.world.saved_state import (
+    SavedState,
+    fingerprint,
+    read_saved_state,
+    with_counters,
+)
 from hydro_sim_core.simulation.world.scripts import Script, check_commands
 from hydro_sim_core.simulation.world.stretches import WorldStretches
+from hydro_sim_core.simulation.world.take_over import WorldTakeOver
 from hydro_sim_core.solvers import SolverOptions, solver_entry
 
 if TYPE_CHECKING:
@@ -59,7 +64,7 @@ Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 
-class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
+class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
     """A running scene. Not thread-safe: one thread steps and reads it (``FixedRateRunner`` hands out snapshots).
 
     Attributes:
@@ -152,20 +157,6 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
             f"<World '{self.name}' at {self.time:g} s: {len(self.entities.names)} entities, "
             f"{len(self.velocity_names)} velocities>"
         )
-
-    def take_over(self, other: World) -> None:
-        """Continue from another world: at its time, and with the state of everything that both have, by name.
-
-        All else starts at its place. Contacts of shared pairs stay, and targets of drives, with gains of this scene.
-        """
-        self._start()
-        carry_over(other._built, other._machine, self._built, self._machine)
-        self._drives.keep_own_gains(other._drives)
-        if other._before is not None:
-            self._loads_before = self._present_loads()
-            self._before = carry_over_motion(other._built, other._before, self._built, (self.q, self.v))
-        released = [name for name in other._script.released if name in self._script.targets]
-        self._script.resume(self.time, released)
 
     def reset(self, *, time: bool = True, state: bool = True) -> None:
         """Go back to the start.
@@ -275,14 +266,14 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldJointWrenches):
         if saved.scene != self._fingerprint:
             problem = f"is of {saved.scene!r} where {self._fingerprint!r} is run"
             raise InputError("restore_state", "scene", problem, "restore what a world of this scene saved")
-        self._machine.restore_state(saved.state)
+        self._machine.restore_state(with_counters(saved.state, self._state))
         self._machine.forget_contacts()
         self._before = None
         overwrite(self._machine.drives, saved.drives)
         overwrite(self._machine.loads, saved.loads)
         self._drives.writes += 1
         self._script = Script(self._commands)
-        self._script.resume(self.time, saved.released)
+        self._script.resume(saved.released)
 
     def copy(self) -> World:
         """An independent copy that continues bit-identically.
