@@ -108,7 +108,7 @@ def inverse_dynamics(
     V_WB, A_WB, F_WB = scratch.V_WB, scratch.A_WB, scratch.F_WB
     body_velocities(tree, v, S, V_WB)
     for i in range(tree.parent.shape[0]):
-        _accelerate(tree, i, p_WB[i], S, v, a, V_WB, A_WB)
+        accelerate(tree, i, p_WB[i], S, v, a, V_WB, A_WB)
         _spatial_inertia(tree, i, R_WB[i], p_WB[i], scratch.inertia[i])
         _newton_euler(scratch.inertia[i], V_WB[i], A_WB[i], F_WB[i])
         if tree.weightless[i, 0] > 0.0:
@@ -156,7 +156,7 @@ def body_accelerations_of_all(
         forward_kinematics(tree, q[n], R_WB[first:end], p, S)
         body_velocities(tree, v[n], S, V)
         for i in range(nb):
-            _accelerate(tree, i, p[i], S, v[n], a[n], V, A)
+            accelerate(tree, i, p[i], S, v[n], a[n], V, A)
 
 
 @entry
@@ -193,7 +193,7 @@ def gravity_forces(
 
 
 @kernel
-def _accelerate(tree, i, p, S, v, a, V_WB, A_WB):
+def accelerate(tree, i, p, S, v, a, V_WB, A_WB):
     """Spatial acceleration of body i relative to free fall, which accounts for gravity.
 
     Reads tree: gravity, joint_type, num_v, parent, v_index.

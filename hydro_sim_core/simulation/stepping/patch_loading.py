@@ -22,6 +22,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     speed_along_normal,
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
+from hydro_sim_core.simulation.stepping.arcs import find_arcs, follow_arcs
 from hydro_sim_core.simulation.stepping.collision import LOAD, MIN_AREA, MIN_SLOPE, dot, parts_of_faces
 from hydro_sim_core.simulation.stepping.face_points import (
     NO_FACES,
@@ -72,6 +73,7 @@ def load_patches(model, state, scratch, dt):
     problem.num_patches[0] = scratch.patches.num[0]
     if problem.num_patches[0] == 0:
         return
+    find_arcs(model, scratch)
     factorise(problem.A, scratch.factor, 0, model.forest.velocities.shape[0], problem.islands.tree_begin)
     parts = parts_of_faces(scratch)
     if parts == 1:
@@ -104,8 +106,8 @@ def load_part(model, state, scratch, team):
 def _load_patch(model, state, scratch, p, dt, block):
     """Load a patch, with face blocks from ``block`` on; return the next free one.
 
-    Reads model: pair_dissipation, pair_friction; scratch: factor, response; scratch.faces: data; scratch.patches:
-    first_face, pair; scratch.problem: end_block.
+    Reads model: pair_dissipation, pair_friction; scratch: factor, response; state: dt_previous, overlaps;
+    scratch.faces: data; scratch.patches: first_face, pair; scratch.problem: end_block.
     Writes scratch: response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, end_block, first_block,
     friction.
     """
@@ -116,6 +118,8 @@ def _load_patch(model, state, scratch, p, dt, block):
     if model.grained.shape[0] > 0:
         _set_grain(model, scratch, p)
     set_patch_jacobian(model, scratch, p)
+    if state.dt_previous[0] > 0.0 and state.overlaps[pair]:
+        follow_arcs(model, scratch, p, dt)
     inverse_mass = mean_inverse_mass(problem, p, scratch.factor, scratch.response)
     problem.delassus[p] = max(inverse_mass, LEAST_INVERSE_MASS)
     reach = _reach(model, state, scratch, p)
@@ -306,7 +310,7 @@ def store_jacobian(model, scratch, p):
     """Make ``scratch.jacobian``, in world axes, that of patch p, and set its drift.
 
     Reads scratch: jacobian; scratch.patches: R_WG; scratch.problem.islands: columns, order.
-    Writes scratch.problem: jacobian.
+    Writes scratch.problem: drift, jacobian.
     """
     problem, J, R_WG = scratch.problem, scratch.jacobian, scratch.patches.R_WG[p]
     columns, order = problem.islands.columns[p], problem.islands.order
@@ -316,6 +320,7 @@ def store_jacobian(model, scratch, p):
                 x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]
                 for i in range(3):
                     problem.jacobian[p, half + i, k] = R_WG[0, i] * x + R_WG[1, i] * y + R_WG[2, i] * z
+    problem.drift[DRIFT, p, :] = problem.drift[DRIFT_BEFORE, p, :] = 0.0
     if model.forest.prescribed.shape[0] > 0 or model.running.shape[0] > 0:
         _set_drift(model, scratch, p, J)
 
@@ -346,8 +351,6 @@ def _set_drift(model, scratch, p, J):
     """
     problem, v, R_WG = scratch.problem, scratch.solver.v, scratch.patches.R_WG[p]
     before, drift, order = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p], problem.islands.order
-    before[:] = 0.0
-    drift[:] = 0.0
     add_surface_velocity(model, scratch, p, before[3:])
     add_surface_velocity(model, scratch, p, drift[3:])
     for k in range(model.forest.velocities.shape[0], order.shape[0]):
