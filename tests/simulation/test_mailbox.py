@@ -230,6 +230,34 @@ def test_an_old_command_ends_in_simulated_time(runner: FixedRateRunner, floats: 
     assert (client.words[Channel.TIMEOUTS], client.words[Channel.TIMED_OUT]) == (1, 0)
 
 
+@pytest.mark.parametrize("timeout_steps", [0, 5])
+def test_a_reset_of_time_alone_ends_the_commands(runner: FixedRateRunner, timeout_steps: int) -> None:
+    """The joint kept on under its command until the simulated time of before was reached again."""
+    client, name = Client(runner), _joint(runner, "position")
+    world, i = runner.world, runner.world.velocity_names.index(name)
+    command = {
+        Command.MODE: int(Mode.EFFORT),
+        Command.EFFORT: 0.125,
+        Command.TIMEOUT: timeout_steps * world.time_step,
+    }
+    runner.step(40)
+    client.publish({name: command})
+    runner.step(2)
+    runner.reset(time=True, state=False)
+    slot, _ = client.state()
+    assert slot[client.core.header[Header.SLOT_COMMANDS]] == 0
+    runner.step()
+    assert JointStatus.TIMED_OUT in client.joint(name)[1]
+    assert JointStatus.COMMANDED not in client.joint(name)[1]
+    assert world.machine.drives.effort[i] == 0.0
+    assert world.machine.drives.kp[i] > 0.0  # it holds its position
+    client.publish({name: command})
+    runner.step()
+    assert client.joint(name)[0] == _about(0.125)
+    runner.step(5)
+    assert (JointStatus.TIMED_OUT in client.joint(name)[1]) is (timeout_steps > 0)
+
+
 def test_the_last_command_set_counts_and_takes_over_what_it_names(runner: FixedRateRunner) -> None:
     first, second = Client(runner, 0), Client(runner, 2)
     names = list(runner.world.actuated_joint_names[:2])

@@ -272,6 +272,17 @@ class Core:
         joints[:, CHANNEL] = -1
         self.loop.own[TAKEOVERS] += np.count_nonzero(led)
         self.loop.until[:] = np.inf
+        self._put_no_set_in_force()
+
+    def end_commands(self) -> None:
+        """Have joints that clients lead hold or float from the next step on, unless they are commanded anew.
+
+        As after a time-out: the drives still follow what the clients have commanded.
+        """
+        self.loop.until[self.loop.joints[:, CHANNEL] >= 0] = -np.inf
+        self._put_no_set_in_force()
+
+    def _put_no_set_in_force(self) -> None:
         for channel in self._channels():
             channel[Channel.TAKEN] = 0
 

@@ -183,7 +183,7 @@ class RunnerRequests:
         return self._reader.newest
 
     def reset(self, *, time: bool = True, state: bool = True) -> None:
-        """Reset the world before the next step; aborts single steps.
+        """Reset the world before the next step; aborts single steps. Commands of clients end with either.
 
         Args:
             time: As for ``World.reset``.
@@ -198,6 +198,8 @@ class RunnerRequests:
             world.reset(time=time, state=state)
             if state:
                 self._core.forget_commands()
+            elif time:  # their time-outs are in the time of before, and drives keep what they were told
+                self._core.end_commands()
 
         self.change(act, anew=True)
 
