@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -26,10 +27,13 @@ MOUNT = {"xyz": (0.02, 0.0, 0.05), "rpy": (0.3, -0.2, 0.9)}
 STEPS = 120
 
 
-def swinging() -> hs.World:
+Base = Literal["fixed", "kinematic"]
+
+
+def swinging(base: Base = "fixed", solver: dict[str, Any] | None = None) -> hs.World:
     """An arm that swings onto a ball, with a plate and a wheel at its hand, and sensors everywhere."""
-    scene = hs.SceneBuilder("swinging", time_step=1e-3)
-    model = scene.add_model("arm", xyz=(0, 0, 0.4))
+    scene = hs.SceneBuilder("swinging", time_step=1e-3, solver=solver)
+    model = scene.add_model("arm", base=base, xyz=(0, 0, 0.4))
     model.add_link("base")
     model.add_link("upper", mass=1.0, inertia=(0.01, 0.012, 0.005), center_of_mass=(0.15, 0.0, 0.0))
     hand = model.add_link("hand", mass=0.5, inertia=(2e-3, 3e-3, 1e-3), center_of_mass=(0.02, 0.01, 0.0))
@@ -75,14 +79,21 @@ def assert_same(state: State, snapshot: Snapshot, world: hs.World) -> None:
         np.testing.assert_allclose(got, wanted, atol=1e-11 * size, err_msg=f"{name} in step {snapshot.step}")
 
 
+Run = Callable[..., tuple[hs.World, list[Snapshot], dict[int, State]]]
+
+
 @pytest.fixture
-def run() -> Callable[[bool], tuple[hs.World, list[Snapshot], dict[int, State]]]:
+def run() -> Run:
     """Run the arm, with a wrench and a spring that push it: the world, snapshots, and states by step."""
 
-    def run(in_loop: bool) -> tuple[hs.World, list[Snapshot], dict[int, State]]:
-        world, heard, states = swinging(), [], {}
+    def run(
+        in_loop: bool, base: Base = "fixed", solver: dict[str, Any] | None = None
+    ) -> tuple[hs.World, list[Snapshot], dict[int, State]]:
+        world, heard, states = swinging(base, solver), [], {}
         world.apply_wrench("plate", (0.1, 0.2, -0.3, 1.0, -2.0, 0.5))
         world.pull("wheel", (0.01, 0.02, 0.0), (0.5, 0.1, 0.5), stiffness=30.0, damping=0.5)
+        if base == "kinematic":  # it comes to speed with a jump
+            world.move("arm", V_WB=(0.5, -2.0, 1.0, 0.1, 0.2, -0.3))
         runner = FixedRateRunner(world, math.inf, shared_name=NAME)
 
         def end(world: hs.World) -> None:
@@ -113,7 +124,7 @@ def run() -> Callable[[bool], tuple[hs.World, list[Snapshot], dict[int, State]]]
 
 
 @pytest.mark.parametrize("in_loop", [True, False], ids=["loop", "python"])
-def test_states_tell_what_sensors_read(run, in_loop: bool) -> None:
+def test_states_tell_what_sensors_read(run: Run, in_loop: bool) -> None:
     """In every state, through a touch, and at the begin, when nothing moves and nothing touches."""
     world, heard, states = run(in_loop)
     assert len(heard) == STEPS
@@ -124,6 +135,21 @@ def test_states_tell_what_sensors_read(run, in_loop: bool) -> None:
         assert_same(states[snapshot.step], snapshot, world)
     still = states[0].sensors["still"]
     np.testing.assert_allclose(still, [0, 0, 0, 1, 0, 0, 0, 0, 0, 9.81], atol=1e-12)
+
+
+@pytest.mark.parametrize("base", ["fixed", "kinematic"])
+@pytest.mark.parametrize("solver", [{"accuracy": 1e-5}, {"model": "continuous"}], ids=["error", "continuous"])
+@pytest.mark.parametrize("in_loop", [True, False], ids=["loop", "python"])
+def test_so_they_do_where_steps_follow_the_motion(
+    run: Run, in_loop: bool, solver: dict[str, Any], base: Base
+) -> None:
+    """Momentum changes in the middle of such a step, also on a base that is led; they told it of its begin."""
+    world, heard, states = run(in_loop, base, solver)
+    assert world.follows_motion
+    compared = [snapshot for snapshot in heard if snapshot.step in states]
+    assert {1, STEPS} <= {snapshot.step for snapshot in compared}
+    for snapshot in compared:
+        assert_same(states[snapshot.step], snapshot, world)
 
 
 @pytest.mark.parametrize("lifted", ["carriage", "load"])

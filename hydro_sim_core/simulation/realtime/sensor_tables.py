@@ -43,8 +43,11 @@ class SensorTables(NamedTuple):
         lifted: (nl, 4) mass whose weight is taken off, kg, and its first moment, kg m.
         I_LCo: (nl, 3, 3) inertia about that centre, kg m^2.
         links_of_pair: (P, 2) links of the shapes of a pair, -1 for none.
+        follows_motion: 1 where steps follow the motion within them, see ``World.motion_of_step``; else 0.
         wrench: (nl, 6) scratch: moment about the world's origin and force that parents apply.
-        pose: (nl, 12) scratch: orientation and origin of links at the begin of the step.
+        pose: (nl, 12) scratch: orientation and origin of links.
+        q_half: (nq,) scratch: posture in the middle of a step that follows the motion.
+        v_half: (nv,) scratch: mean velocities in its first half.
         mean: (nv,) scratch: velocities in the middle of the step.
         change: (nv,) scratch: accelerations.
         tau: (nv,) scratch.
@@ -69,8 +72,11 @@ class SensorTables(NamedTuple):
     lifted: ConstFloat2D
     I_LCo: ConstFloat3D
     links_of_pair: ConstInt2D
+    follows_motion: int
     wrench: Float2D
     pose: Float2D
+    q_half: Float1D
+    v_half: Float1D
     mean: Float1D
     change: Float1D
     tau: Float1D
@@ -118,8 +124,11 @@ def make_sensor_tables(world: World) -> SensorTables:
         lifted=np.ascontiguousarray(masses.lifted),
         I_LCo=np.ascontiguousarray(masses.I_LCo),
         links_of_pair=named[model.pairs].reshape(-1, 2),
+        follows_motion=int(world.follows_motion),
         wrench=np.zeros((len(rows), 6)),
         pose=np.zeros((len(rows), 12)),
+        q_half=np.zeros(len(world.q)),
+        v_half=np.zeros(nv),
         mean=np.zeros(nv),
         change=np.zeros(nv),
         tau=np.zeros(nv),

@@ -7,7 +7,7 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.dynamics.equations import inverse_dynamics
-from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics
+from hydro_sim_core.dynamics.kinematics import body_velocities, forward_kinematics, integrate_positions
 from hydro_sim_core.noise import standard_normals
 from hydro_sim_core.shared_memory.layout import SensorKind
 from hydro_sim_core.simulation.realtime.quaternions import write_quaternion
@@ -31,10 +31,10 @@ def tell_sensors(machine, loop, slot, dt, has_stepped):
         dt: Time step, s.
         has_stepped: Whether a step led to the state. Else accelerations count as zero, and nothing is touched.
 
-    Reads loop: R_WB, S, p_WB, q_before, v_before; loop.sensors: kind; machine.state: q, v; loop.sensors.memory: V_WB.
-    Writes loop: R_WB, S, p_WB; loop.sensors: change, mean; loop.sensors.memory: V_WB.
+    Reads loop: q_before, v_before; loop.sensors: follows_motion, kind; machine.state: q, v.
+    Writes loop.sensors: change, mean.
     """
-    sensors, state, tree = loop.sensors, machine.state, machine.model.tree
+    sensors, state = loop.sensors, machine.state
     num = sensors.kind.shape[0]
     if num == 0:
         return
@@ -42,25 +42,56 @@ def tell_sensors(machine, loop, slot, dt, has_stepped):
     for i in range(state.v.shape[0]):
         sensors.mean[i] = 0.5 * (v[i] + state.v[i])
         sensors.change[i] = (state.v[i] - v[i]) / dt
-    forward_kinematics(tree, q, loop.R_WB, loop.p_WB, loop.S)
-    body_velocities(tree, v, loop.S, sensors.memory.V_WB)
-    _place_links(machine.model, loop)
+    _move_links(machine.model, loop, q, v)
     for n in range(num):
         _keep_motion(machine.model, loop, n, 0)
     if _has_kind(sensors, _FORCE_TORQUE):
+        if has_stepped and sensors.follows_motion == 1:
+            _move_to_middle(machine, loop, dt)
         _find_wrenches(machine, loop, dt, has_stepped)
     for n in range(num):
         if sensors.kind[n] == _FORCE_TORQUE:
             _tell_wrench(loop, n, slot)
     if not _has_kind(sensors, _IMU):
         return
-    forward_kinematics(tree, state.q, loop.R_WB, loop.p_WB, loop.S)
-    body_velocities(tree, state.v, loop.S, sensors.memory.V_WB)
-    _place_links(machine.model, loop)
+    _move_links(machine.model, loop, state.q, state.v)
     for n in range(num):
         _keep_motion(machine.model, loop, n, 1)
         if sensors.kind[n] != _FORCE_TORQUE:
             _tell_imu(machine, loop, n, slot, dt)
+
+
+@kernel
+def _move_links(model, loop, q, v):
+    """Poses and velocities of bodies, and poses of links, at coordinates and velocities.
+
+    Reads loop: R_WB, S, p_WB; loop.sensors.memory: V_WB.
+    Writes loop: R_WB, S, p_WB; loop.sensors.memory: V_WB.
+    """
+    forward_kinematics(model.tree, q, loop.R_WB, loop.p_WB, loop.S)
+    body_velocities(model.tree, v, loop.S, loop.sensors.memory.V_WB)
+    _place_links(model, loop)
+
+
+@kernel
+def _move_to_middle(machine, loop, dt):
+    """Posture and velocities in the middle of a step that follows the motion, see ``World.motion_of_step``.
+
+    Reads loop: q_before, v_before; loop.sensors: kind, mean, q_half, v_half; machine.state: v; machine.model.tree:
+    prescribed.
+    Writes loop.sensors: mean, q_half, v_half.
+    """
+    sensors, state, tree = loop.sensors, machine.state, machine.model.tree
+    for i in range(state.v.shape[0]):
+        # A kinematic base has the velocity of its end from the step's begin on.
+        v = state.v[i] if tree.prescribed[i] else loop.v_before[i]
+        sensors.mean[i] = 0.5 * (v + state.v[i])
+        sensors.v_half[i] = 0.75 * v + 0.25 * state.v[i]
+    integrate_positions(tree, loop.q_before, sensors.v_half, 0.5 * dt, sensors.q_half)
+    _move_links(machine.model, loop, sensors.q_half, sensors.mean)
+    for n in range(sensors.kind.shape[0]):
+        if sensors.kind[n] == _FORCE_TORQUE:
+            _keep_motion(machine.model, loop, n, 0)
 
 
 @kernel
@@ -108,8 +139,8 @@ def _place_links(model, loop):
 def _find_wrenches(machine, loop, dt, has_stepped):
     """What parents apply to links: what changes the momentum of all that they carry, less what else pushes it.
 
-    Reads loop: R_WB, S, p_WB; loop.sensors: change, mean, parent, pose, tau, wrench; machine.loads: num_pulls, wrench;
-    machine.state: v; loop.sensors.memory: V_WB.
+    Reads loop: R_WB, S, p_WB; loop.sensors: change, follows_motion, mean, parent, pose, tau, wrench; machine.loads:
+    num_pulls, wrench; machine.state: v; loop.sensors.memory: V_WB.
     Writes loop.sensors: tau, wrench; loop.sensors.memory: V_WB.
     """
     sensors, model, memory = loop.sensors, machine.model, loop.sensors.memory
@@ -126,7 +157,8 @@ def _find_wrenches(machine, loop, dt, has_stepped):
                 wrench[link, r] -= machine.loads.wrench[link, r]
             _add_moment(sensors.pose[link, 9:], machine.loads.wrench[link, 3:], -1.0, wrench[link])
         if machine.loads.num_pulls[0] > 0:
-            body_velocities(model.tree, machine.state.v, loop.S, memory.V_WB)
+            if sensors.follows_motion == 0:  # else they are those of the middle already
+                body_velocities(model.tree, machine.state.v, loop.S, memory.V_WB)
             _take_pulls_off(machine, sensors, dt)
     # Links are listed parents first.
     for back in range(wrench.shape[0]):
@@ -245,11 +277,16 @@ def _take_contacts_off(machine, sensors):
 def _take_pulls_off(machine, sensors, dt):
     """Take what springs pull: from where points are at the begin of the step, with their velocities at its end.
 
-    Reads sensors: pose, turns, wrench; machine.loads: pull; machine.model: link_body; sensors.memory: V_WB.
+    Where steps follow the motion, both are those of the middle.
+
+    Reads sensors: follows_motion, pose, turns, wrench; machine.loads: pull; machine.model: link_body; sensors.memory:
+    V_WB.
     Writes sensors: turns, wrench.
     """
     model, loads, V = machine.model, machine.loads, sensors.memory.V_WB
     point, force = sensors.turns[0], sensors.turns[1]
+    # A step from the first posture is implicit: the point goes on with the velocity at its end.
+    ahead = dt if sensors.follows_motion == 0 else 0.0
     for link in range(loads.pull.shape[0]):
         pull, pose, body = loads.pull[link], sensors.pose[link], model.link_body[link]
         if pull[STIFFNESS] == 0.0:
@@ -264,7 +301,7 @@ def _take_pulls_off(machine, sensors, dt):
             if body >= 0:
                 speed = V[body, 3 + r] + V[body, i] * point[j] - V[body, j] * point[i]
             force[r] = pull[STIFFNESS] * (pull[TARGET + r] - point[r])
-            force[r] -= (pull[DAMPING] + dt * pull[STIFFNESS]) * speed
+            force[r] -= (pull[DAMPING] + ahead * pull[STIFFNESS]) * speed
             sensors.wrench[link, 3 + r] -= force[r]
         _add_moment(point, force, -1.0, sensors.wrench[link])
 
