@@ -115,8 +115,7 @@ class FixedRateRunner(RunnerRequests):
             InputError: The factor is not a number or too small, the policy unknown, or the backlog not above 0.
         """
         check_pace(real_time_factor, overrun, max_backlog)
-        self._real_time_factor, self._overrun = real_time_factor, overrun
-        self._max_backlog = max_backlog
+        self._real_time_factor = real_time_factor
         control = self._core.control
         control[Control.PERIOD_NS] = round(_BILLION * self.world.time_step / real_time_factor)
         control[Control.OVERRUN] = Overrun.SKIP if overrun == "skip" else Overrun.CATCH_UP
