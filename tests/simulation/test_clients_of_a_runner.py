@@ -8,12 +8,15 @@ import threading
 import time
 from collections.abc import Iterator
 from itertools import count
+from typing import Any
 
 import pytest
 
 from hydro_sim_core.shared_memory.client import Client, SimulationEnded, TookTooLong, connect
 from hydro_sim_core.shared_memory.layout import Channel, Control, Header, Life, Overrun
 from hydro_sim_core.simulation import FixedRateRunner
+from hydro_sim_core.simulation.realtime.core import Core
+from hydro_sim_core.simulation.running import runner as runner_module
 from hydro_sim_core.simulation.world import World
 from support.simulation.made_scenes import make_scene, slider
 from support.simulation.runners import wait_until
@@ -71,6 +74,45 @@ def test_a_pace_that_a_client_has_set_outlives_the_scene(run) -> None:
     assert control[Control.PERIOD_NS] == 8_000_000
     assert control[Control.OVERRUN] == Overrun.CATCH_UP
     assert control[Control.MAX_BACKLOG_NS] == 3 * 10**9
+
+
+@pytest.mark.parametrize(("who", "when"), [("client", "before"), ("runner", "before"), ("runner", "after")])
+def test_a_pace_that_is_set_while_a_scene_is_exchanged_holds(
+    run, monkeypatch: pytest.MonkeyPatch, who: str, when: str
+) -> None:
+    """While the memory of the new scene was made, it was lost, or scaled twice."""
+    runner, client = run
+
+    def set_pace() -> None:
+        (client if who == "client" else runner).set_pace(0.25)
+
+    def make(*arguments: Any, **options: Any) -> Core:
+        if when == "before":
+            set_pace()
+        made = Core(*arguments, **options)
+        if when == "after":
+            set_pace()
+        return made
+
+    monkeypatch.setattr(runner_module, "Core", make)
+    runner.exchange(World(rail(time_step=2e-3)))
+    assert runner._core.control[Control.PERIOD_NS] == 8_000_000
+
+
+def test_the_pace_that_a_runner_tells_is_the_last_that_was_asked_for(run) -> None:
+    """Also where a client has asked for it: the viewer and the next scene went by the one before."""
+    runner, client = run
+    client.set_pace(0.3)
+    assert runner.real_time_factor == pytest.approx(0.3, rel=1e-6)
+    runner.exchange(World(rail(time_step=2e-3)))
+    assert runner.real_time_factor == pytest.approx(0.3, rel=1e-6)
+    runner.set_pace(0.7)
+    assert runner.real_time_factor == 0.7
+    runner.exchange(World(rail(time_step=1e-3)))
+    assert runner.real_time_factor == 0.7
+    with connect(client.name) as anew:
+        anew.set_pace(0)
+    assert runner.real_time_factor == math.inf
 
 
 def test_another_scene_does_not_run_off_from_a_controller_in_lock_step(run) -> None:

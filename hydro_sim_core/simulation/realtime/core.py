@@ -102,12 +102,13 @@ class Core:
         world: The world.
         name: Name of the segment; none for memory of this process.
         before: The core whose control words, counts and serial numbers go on here; its segment is retired.
+        period_ns: ``Control.PERIOD_NS`` after a core before, whose time step may be another.
 
     Raises:
         InputError: The segment cannot be made.
     """
 
-    def __init__(self, world: World, name: str = "", before: Core | None = None) -> None:
+    def __init__(self, world: World, name: str = "", before: Core | None = None, period_ns: int = 0) -> None:
         self._solve = world.machine.solve or solve_nothing
         takes = (type(world.loop_stepper).takes, self._solve) if world.takes_whole_steps else ()
         prepare((*ENTRIES, *takes))
@@ -130,6 +131,7 @@ class Core:
         self.status[[Status.WAITS_FOR, Status.CPU]] = -1
         if before is not None:
             self.control[Control.PAUSED : Control.END] = before.control[Control.PAUSED :]
+            self.control[Control.PERIOD_NS] = period_ns
             for word in _KEPT:
                 self.status[word] = before.status[word]
             self.loop.own[[SERIAL, DROPPED]] = before.loop.own[[SERIAL, DROPPED]]
@@ -137,6 +139,13 @@ class Core:
             self.segment.publish(None if before is None else before.segment)
         if before is not None:
             before.close()
+
+    def catch_up_with(self, before: Core, told: NDArray[np.int64]) -> None:
+        """Take over what the core before was told since its control words were ``told``, but for the period."""
+        for word in (Control.PAUSED, Control.OVERRUN, Control.MAX_BACKLOG_NS):
+            if before.control[word] != told[word]:
+                self.control[word] = before.control[word]
+        self.control[Control.STEPS_ASKED] += before.control[Control.STEPS_ASKED] - told[Control.STEPS_ASKED]
 
     def _section(self, at: Header, length: int) -> NDArray[np.int64]:
         return self.words[self.header[at] : self.header[at] + length]

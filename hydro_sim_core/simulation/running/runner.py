@@ -25,7 +25,7 @@ from hydro_sim_core.simulation.running.backlog import GivenUpLog
 from hydro_sim_core.simulation.running.reader import RingReader
 from hydro_sim_core.simulation.running.realtime import privileges_here
 from hydro_sim_core.simulation.running.requests import HANDSHAKE_TIMEOUT, RunnerRequests
-from hydro_sim_core.simulation.running.settings import MAX_BACKLOG, OverrunPolicy, check_pace
+from hydro_sim_core.simulation.running.settings import MAX_BACKLOG, OverrunPolicy, check_pace, period_of
 from hydro_sim_core.simulation.running.sources import Idle, Source, Sources
 from hydro_sim_core.simulation.running.timing import PaceRecorder, RunnerReport
 from hydro_sim_core.simulation.world import World
@@ -84,6 +84,7 @@ class FixedRateRunner(RunnerRequests):
         self.world = world
         self._core = Core(world, shared_name)
         self._shared_name = shared_name
+        super().__init__(start_paused)
         self.set_pace(real_time_factor, overrun, max_backlog)
         self._given_up = GivenUpLog()
         self._lock_step = lock_step
@@ -97,7 +98,6 @@ class FixedRateRunner(RunnerRequests):
         self._pace = PaceRecorder(time.monotonic, self._core.status, self._core.histograms)
         self._is_in_loop = False
         self._steps_by_python = 0
-        super().__init__(start_paused)
         self._core.tell(0.0, 0)
         self._reader = RingReader(self._core, take_snapshot(world, 0), self._end_with, self._look_around)
 
@@ -115,40 +115,42 @@ class FixedRateRunner(RunnerRequests):
             InputError: The factor is not a number or too small, the policy unknown, or the backlog not above 0.
         """
         check_pace(real_time_factor, overrun, max_backlog)
-        self._real_time_factor = real_time_factor
-        control = self._core.control
-        control[Control.PERIOD_NS] = round(_BILLION * self.world.time_step / real_time_factor)
-        control[Control.OVERRUN] = Overrun.SKIP if overrun == "skip" else Overrun.CATCH_UP
-        control[Control.MAX_BACKLOG_NS] = round(_BILLION * min(max_backlog, 1e9))
+        with self._condition:  # another world comes with another time step and other control words
+            self._real_time_factor = real_time_factor
+            control = self._core.control
+            control[Control.PERIOD_NS] = period_of(self.world.time_step, real_time_factor)
+            control[Control.OVERRUN] = Overrun.SKIP if overrun == "skip" else Overrun.CATCH_UP
+            control[Control.MAX_BACKLOG_NS] = round(_BILLION * min(max_backlog, 1e9))
 
     def _enter(self, world: World) -> None:
-        old_step, self.world = self.world.time_step, world
         before = self._core
-        paused, asked = before.control[[Control.PAUSED, Control.STEPS_ASKED]].tolist()
+        told = before.control.copy()
+        period = period_of(world.time_step, self.real_time_factor)
         try:
-            made = Core(world, self._shared_name, before=before)
+            made = Core(world, self._shared_name, before, period)
         except InputError as error:  # of the segment: the run need not end with its clients
             logger.warning("the shared memory is given up: %s", error)
             self._shared_name = ""
-            made = Core(world, before=before)
+            made = Core(world, before=before, period_ns=period)
         with self._condition:  # what was told to the core before while this one was made is told to it, too
-            if before.control[Control.PAUSED] != paused:
-                made.control[Control.PAUSED] = before.control[Control.PAUSED]
-            made.control[Control.STEPS_ASKED] += before.control[Control.STEPS_ASKED] - asked
-            self._core = made
+            made.catch_up_with(before, told)
+            if before.control[Control.PERIOD_NS] != told[Control.PERIOD_NS]:
+                made.control[Control.PERIOD_NS] = period_of(world.time_step, self.real_time_factor)
+            self._core, self.world = made, world
         self._pace.move_to(self._core.status, self._core.histograms)
         self._reader.move_to(self._core)
-        # The pace that was asked for last, by whomever, with another time step.
-        control = self._core.control
-        control[Control.PERIOD_NS] = round(int(control[Control.PERIOD_NS]) * world.time_step / old_step)
         if before.is_in_lock_step and not self._paused:
             logger.warning("a client was in lock-step with the scene before: the simulation is paused")
             self.pause()
 
     @property
     def real_time_factor(self) -> float:
-        """Real-time factor asked for; infinite for as fast as possible."""
-        return self._real_time_factor
+        """Real-time factor asked for last, by a client as well; infinite for as fast as possible."""
+        with self._condition:
+            period, time_step = int(self._core.control[Control.PERIOD_NS]), self.world.time_step
+        if period == period_of(time_step, self._real_time_factor):
+            return self._real_time_factor  # to the last digit, which whole nanoseconds do not have
+        return _BILLION * time_step / period if period > 0 else math.inf
 
     @property
     def _period(self) -> float:

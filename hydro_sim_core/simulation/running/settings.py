@@ -27,3 +27,8 @@ def check_pace(real_time_factor: float, overrun: OverrunPolicy, max_backlog: flo
         raise InputError("runner", "overrun", f"{overrun!r} is unknown", "use skip or catch_up")
     if not max_backlog > 0.0:
         raise InputError("runner", "max_backlog", f"{max_backlog!r} s is not above 0", "use skip for none")
+
+
+def period_of(time_step: float, real_time_factor: float) -> int:
+    """Wall-clock time from step to step, ns; 0 for as fast as possible."""
+    return round(1e9 * time_step / real_time_factor)
