@@ -33,7 +33,7 @@ SCENE = "spatula_slip"
 
 def bare_loop(duration: float, results: multiprocessing.Queue[dict[str, Any]]) -> None:
     """Sleep to a deadline every period, and catch up when late, as the node's runner does."""
-    pace = PaceRecorder()
+    pace = PaceRecorder(PERIOD)
     deadline = time.monotonic()
     end = deadline + duration
     while deadline < end:
@@ -47,7 +47,7 @@ def bare_loop(duration: float, results: multiprocessing.Queue[dict[str, Any]]) -
         else:
             pace.on_time()
             time.sleep(-late)
-    results.put(asdict(pace.report(PERIOD)))
+    results.put(asdict(pace.report()))
 
 
 def start_node(duration: float, report: Path, arguments: list[str]) -> subprocess.Popen[bytes]:

@@ -17,7 +17,7 @@ PERIOD = 1e-3
 def report():
     """What a node writes that took 1000 steps, the 500th of them late."""
     now = 0.0
-    pace = PaceRecorder(lambda: now)
+    pace = PaceRecorder(PERIOD, lambda: now)
     for i in range(1000):
         pace.run_on()
         pace.step_taken(now, now + 1e-4, PERIOD)
@@ -36,7 +36,7 @@ def report():
         "time_step": PERIOD,
         "mode": "free_running",
         "real_time_factor": 1.0,
-        "pace": asdict(pace.report(PERIOD)),
+        "pace": asdict(pace.report()),
         "histograms": {n: getattr(pace, n).histogram() for n in ("step_time", "period", "jitter")},
         "commands": {"effort": used, "position": unused},
         "latency_histograms": {"effort": pace.step_time.histogram()},
@@ -69,10 +69,10 @@ def test_figures_and_picture(run, report, tmp_path):
 
 @pytest.mark.parametrize("mode", ["lock_step", "free_running"])
 def test_run_without_steps_is_shown_too(run, report, mode, tmp_path):
-    empty = PaceRecorder()
+    empty = PaceRecorder(PERIOD)
     report |= {
         "mode": mode,
-        "pace": asdict(empty.report(PERIOD)),
+        "pace": asdict(empty.report()),
         "histograms": {},
         "latency_histograms": {},
     }

@@ -37,7 +37,7 @@ def status():
             count_publishers=lambda topic: 1,
         )
         runner = SimpleNamespace(
-            report=lambda: PaceRecorder().report(time_step=1e-3),
+            report=lambda: PaceRecorder(1e-3).report(),
             snapshot=lambda: SimpleNamespace(
                 contact_summary=summary, diagnostics=counts, contact_laws=laws, grip_forces_on={}
             ),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hydro_sim_core.shared_memory.client import Client, SimulationEnded, TookTooLong, connect
-from hydro_sim_core.shared_memory.layout import Channel, Control, Header, Life, Overrun
+from hydro_sim_core.shared_memory.layout import Channel, Control, Header, Life, Overrun, Status
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.realtime.core import Core
 from hydro_sim_core.simulation.running import runner as runner_module
@@ -113,6 +113,21 @@ def test_the_pace_that_a_runner_tells_is_the_last_that_was_asked_for(run) -> Non
     with connect(client.name) as anew:
         anew.set_pace(0)
     assert runner.real_time_factor == math.inf
+
+
+def test_a_run_tells_its_wall_time_and_its_counts_go_on_with_the_next_scene(run) -> None:
+    """Clients read a wall time of 0 in a run without a pause, and in the next scene no failures of before."""
+    runner, client = run
+    wait_until(lambda: client.status.wall_time > 0.1)
+    wall = client.status.wall_time
+    runner._core.park("nothing but a test")
+    runner._core.status[Status.TORN] = 3
+    runner.exchange(World(rail(time_step=2e-3)))
+    with connect(client.name) as anew:
+        told = anew.status
+        assert (told.failures, told.failure, told.torn) == (1, "nothing but a test", 3)
+        assert told.wall_time >= wall
+        wait_until(lambda: anew.status.wall_time > wall + 0.1)
 
 
 def test_another_scene_does_not_run_off_from_a_controller_in_lock_step(run) -> None:

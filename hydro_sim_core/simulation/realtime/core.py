@@ -67,9 +67,12 @@ _KEPT = (
     Status.STEPS_TAKEN,
     Status.RESETS_DONE,
     Status.HEAD,
+    Status.FAILURES,
+    Status.TORN,
     Status.SCHEDULING,
     Status.PRIORITY,
     Status.CPU,
+    *range(Status.FAILURE_TEXT, Status.DROPPED),
 )
 ENTRIES = (
     compiled.run,

@@ -95,7 +95,7 @@ class FixedRateRunner(RunnerRequests):
         self._running = False
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
-        self._pace = PaceRecorder(time.monotonic, self._core.status, self._core.histograms)
+        self._pace = PaceRecorder(world.time_step, time.monotonic, self._core.status, self._core.histograms)
         self._is_in_loop = False
         self._steps_by_python = 0
         self._core.tell(0.0, 0)
@@ -137,7 +137,7 @@ class FixedRateRunner(RunnerRequests):
             if before.control[Control.PERIOD_NS] != told[Control.PERIOD_NS]:
                 made.control[Control.PERIOD_NS] = period_of(world.time_step, self.real_time_factor)
             self._core, self.world = made, world
-        self._pace.move_to(self._core.status, self._core.histograms)
+        self._pace.move_to(self._core.status, self._core.histograms, world.time_step)
         self._reader.move_to(self._core)
         if before.is_in_lock_step and not self._paused:
             logger.warning("a client was in lock-step with the scene before: the simulation is paused")
@@ -270,7 +270,7 @@ class FixedRateRunner(RunnerRequests):
 
     def report(self) -> RunnerReport:
         """Rate, lateness and step times since the start."""
-        return self._pace.report(self.world.time_step)
+        return self._pace.report()
 
     @property
     def pace(self) -> PaceRecorder:
@@ -390,7 +390,8 @@ class FixedRateRunner(RunnerRequests):
         return deadline
 
     def _look_around(self) -> None:
-        """Tell what a stretch, which may take hours, gives up, and free the channels of clients that have died."""
+        """Tell what a stretch, which may take hours, takes and gives up; free the channels of dead clients."""
+        self._pace.tell_wall_time()
         self._tell_given_up()
         for channel in self._core.bury_the_dead():
             logger.warning(

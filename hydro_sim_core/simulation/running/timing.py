@@ -223,6 +223,7 @@ class PaceRecorder:
         began: When the last step began, s; None without one, or if the runner has stood still since.
 
     Args:
+        time_step: Simulated time of a step, s.
         clock: The clock.
         status: Words of ``Status`` where counts are kept; its own by default.
         histograms: Words of the histograms, one a row; its own by default.
@@ -230,6 +231,7 @@ class PaceRecorder:
 
     def __init__(
         self,
+        time_step: float,
         clock: Callable[[], float] = time.monotonic,
         status: NDArray[np.int64] | None = None,
         histograms: NDArray[np.int64] | None = None,
@@ -238,18 +240,33 @@ class PaceRecorder:
         self._lock = Lock()
         self._wall = 0.0
         self._resumed_at: float | None = None
+        self._time_step = time_step
+        #: What steps, and dropped periods, of other lengths add to their number times the present one, s.
+        self._simulated_more = self._given_up_more = 0.0
         self.began: float | None = None
         self._keep_in(
             np.zeros(Status.END, dtype=np.int64) if status is None else status,
             np.zeros((Histogram.END, _BINS + NUM_BINS), dtype=np.int64) if histograms is None else histograms,
         )
 
-    def move_to(self, status: NDArray[np.int64], histograms: NDArray[np.int64]) -> None:
-        """Go on in other words, with what is counted so far; called in the stepping thread."""
-        for count in _COUNTS:
-            status[count] = self._status[count]
-        histograms[:] = self._histograms
-        self._keep_in(status, histograms)
+    def move_to(self, status: NDArray[np.int64], histograms: NDArray[np.int64], time_step: float) -> None:
+        """Go on in other words, with what is counted so far; called in the stepping thread.
+
+        Args:
+            status: As for the constructor.
+            histograms: As for the constructor.
+            time_step: Simulated time of a step from now on, s.
+        """
+        with self._lock:
+            self._tell_wall_time()
+            shorter = self._time_step - time_step
+            self._simulated_more += int(self._status[Status.STEPS]) * shorter
+            self._given_up_more += int(self._status[Status.SKIPPED]) * shorter
+            self._time_step = time_step
+            for count in _COUNTS:
+                status[count] = self._status[count]
+            histograms[:] = self._histograms
+            self._keep_in(status, histograms)
 
     def _keep_in(self, status: NDArray[np.int64], histograms: NDArray[np.int64]) -> None:
         self._status, self._histograms = status, histograms
@@ -282,7 +299,15 @@ class PaceRecorder:
         with self._lock:
             self._wall += self._since_resumed()
             self._resumed_at = None
-            self._status[Status.WALL_NS] = int(_BILLION * self._wall)
+            self._tell_wall_time()
+
+    def tell_wall_time(self) -> None:
+        """Tell clients the wall time so far; from any thread."""
+        with self._lock:
+            self._tell_wall_time()
+
+    def _tell_wall_time(self) -> None:
+        self._status[Status.WALL_NS] = int(_BILLION * (self._wall + self._since_resumed()))
 
     def step_taken(self, began: float, ended: float, nominal: float | None) -> None:
         """Record a step; ``nominal`` is the nominal period, None without one."""
@@ -315,12 +340,13 @@ class PaceRecorder:
     def _since_resumed(self) -> float:
         return 0.0 if self._resumed_at is None else self.clock() - self._resumed_at
 
-    def report(self, time_step: float) -> RunnerReport:
+    def report(self) -> RunnerReport:
         """Make a report of everything so far; from any thread."""
         with self._lock:
             wall = self._wall + self._since_resumed()
-        status = {count: int(self._status[count]) for count in _COUNTS}
-        simulated = status[Status.STEPS] * time_step
+            status = {count: int(self._status[count]) for count in _COUNTS}
+            simulated = self._simulated_more + status[Status.STEPS] * self._time_step
+            given_up = self._given_up_more + status[Status.SKIPPED] * self._time_step
         return RunnerReport(
             simulated_time=simulated,
             wall_time=wall,
@@ -334,7 +360,7 @@ class PaceRecorder:
             period=self.period.distribution(),
             jitter=self.jitter.distribution(),
             times_given_up=status[Status.TIMES_SKIPPED],
-            given_up=status[Status.SKIPPED] * time_step,
+            given_up=given_up,
         )
 
 
@@ -346,4 +372,5 @@ _COUNTS = (
     Status.SKIPPED,
     Status.TIMES_SKIPPED,
     Status.LATEST_NS,
+    Status.WALL_NS,
 )
