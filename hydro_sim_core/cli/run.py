@@ -391,6 +391,13 @@ def _run_at_rate(
     page: RunPage | None,
 ) -> Pace:
     last = runner.snapshot()
+    before, times_before = runner.report(), runner.pace.step_time.copy()
+
+    def begin(world: World) -> None:
+        """Begin anew with another scene: its steps are to be told beside its own wall time."""
+        nonlocal before, times_before
+        recorder.begin(world)
+        before, times_before = runner.report(), runner.pace.step_time.copy()
 
     def after_step(snapshot: Snapshot) -> None:
         nonlocal last
@@ -405,7 +412,7 @@ def _run_at_rate(
 
     runner.add_listener(after_step)
     stays_when_failed = page is not None and math.isinf(steps)
-    with _shown(runner, page, recorder):
+    with _shown(runner, page, begin):
         runner.start()
         while runner.running and recorder.steps < steps and not interrupted.wait(_POLL):
             if runner.failure is not None and not stays_when_failed:
@@ -418,25 +425,25 @@ def _run_at_rate(
         raise runner.error
     report = runner.report()
     return Pace(
-        wall_time=report.wall_time,
-        step_time=report.step_time,
-        late_steps=report.overruns,
-        skipped_steps=report.skipped_steps,
-        times_given_up=report.times_given_up,
+        wall_time=report.wall_time - before.wall_time,
+        step_time=runner.pace.step_time.since(times_before).distribution(),
+        late_steps=report.overruns - before.overruns,
+        skipped_steps=report.skipped_steps - before.skipped_steps,
+        times_given_up=report.times_given_up - before.times_given_up,
         late_max=report.late_max,
         error=runner.failure,
     )
 
 
 @contextmanager
-def _shown(runner: FixedRateRunner, page: RunPage | None, recorder: RunRecorder) -> Iterator[None]:
-    """Show a runner on the page, if one is given."""
+def _shown(runner: FixedRateRunner, page: RunPage | None, begin: Callable[[World], None]) -> Iterator[None]:
+    """Show a runner on the page, if one is given; ``begin`` is told of another scene that the page loads."""
     if page is None:
         yield
         return
     from hydro_sim_core.cli.choosing import make_chooser  # runs without a page do not need the tasks
 
-    chooser = make_chooser(runner, page.viewer, _compile, recorder.begin) if page.offers_scenes else None
+    chooser = make_chooser(runner, page.viewer, _compile, begin) if page.offers_scenes else None
     controls = RunnerControls(runner, overrun="catch_up", chooser=chooser)
     live = LiveView(runner, page.viewer, page.scale, controls)
     live.start()

@@ -24,7 +24,7 @@ _MAX_ROWS = 2000
 
 @dataclass(frozen=True)
 class Pace:
-    """Timing of a run; times in s.
+    """Timing of a run; times in s. Where a page has loaded other scenes, that of the last but for the largest values.
 
     Attributes:
         wall_time: Wall-clock time spent stepping.
