@@ -398,6 +398,17 @@ def test_an_edit_that_comes_second_is_made_anew(simulation):
 # --- worlds
 
 
+def test_a_world_that_is_not_unloaded_runs_on(simulation):
+    """While a recording is made, say; it stood still."""
+    control = simulation.control
+    simulation.host.fits = False
+    assert simulation.refused("unload_world")[0] is Reason.OPERATION_FAILED
+    assert control.state is SimulationState.PAUSED
+    simulation.set_state(SimulationState.PLAYING)
+    assert simulation.refused_late("unload_world") is Reason.OPERATION_FAILED
+    assert control.state is SimulationState.PLAYING
+
+
 def test_worlds(simulation):
     """Another scene, stopped; a bad one leaves the present one; an empty one stands still until the next."""
     control = simulation.control

@@ -319,9 +319,15 @@ class SimulationControl:
         if self._special is SimulationState.NO_WORLD:
             raise Refused(Reason.NO_WORLD_LOADED, "no world is loaded")
         self.require_world()
-        empty = SceneBuilder("empty", time_step=self.world.time_step)
+        empty = World(SceneBuilder("empty", time_step=self.world.time_step).build())
+        was_paused = self._runner.paused
         self._runner.pause()
-        self._replace(World(empty.build()))
+        try:
+            self._replace(empty)
+        except Refused:
+            if not was_paused:
+                self._runner.resume()
+            raise
         self._special = SimulationState.NO_WORLD
 
     def _replace(self, world: World) -> None:
