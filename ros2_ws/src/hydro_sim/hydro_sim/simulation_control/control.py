@@ -218,8 +218,10 @@ class SimulationControl:
         """Reset simulated time, poses and velocities, or spawned entities."""
         self.require_world()
         if spawned and self.spawned:
-            await self._edit(partial(_without_all, names=tuple(self.spawned)))
-            self.spawned.clear()
+            names = tuple(self.spawned)
+            await self._edit(partial(_without_all, names=names))
+            # Another client may have spawned something meanwhile, which stays.
+            self.spawned = [name for name in self.spawned if name not in names]
         before = self.snapshot.time
         if time or state:
             self._runner.reset(time=time, state=state)
@@ -428,10 +430,12 @@ def _without_one(base: World, name: str) -> World:
 
 
 def _without_all(base: World, names: tuple[str, ...]) -> World:
+    """Remove entities; another client may have deleted some of them already."""
     scene = base.scene
     with refusing(Reason.OPERATION_FAILED):
         for name in reversed(names):  # later entities may be attached to earlier ones
-            scene = without(scene, name)
+            if name in base.entities.names:
+                scene = without(scene, name)
         return World(scene, base)
 
 
