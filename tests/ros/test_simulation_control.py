@@ -395,60 +395,7 @@ def test_an_edit_that_comes_second_is_made_anew(simulation):
     assert simulation.names == ("box", "quick", "slow", "ground")
 
 
-def test_a_spawn_during_a_reset_of_what_was_spawned_is_not_forgotten(simulation):
-    """It is not among what the reset has removed, and the next one finds it."""
-    control = simulation.control
-    inner = control._make
-    interrupted = []
-
-    async def meanwhile(build, base):
-        if not interrupted:
-            interrupted.append(True)
-            simulation.spawn(SpawnRequest(text=BALL, name="late", X_FE=FAR))
-        return await inner(build, base)
-
-    simulation.spawn(SpawnRequest(text=BALL, name="early", X_FE=FAR))
-    control._make = meanwhile
-    simulation.reset(time=False, state=False, spawned=True)
-    assert simulation.names == ("box", "late", "ground")
-    assert control.spawned == ["late"]
-    simulation.reset(time=False, state=False, spawned=True)
-    assert simulation.names == ("box", "ground")
-    assert control.spawned == []
-
-
-def test_a_deletion_during_a_reset_of_what_was_spawned_is_no_fault(simulation):
-    """What is gone already need not be removed."""
-    control = simulation.control
-    inner = control._make
-    interrupted = []
-
-    async def meanwhile(build, base):
-        if not interrupted:
-            interrupted.append(True)
-            simulation.delete("first")
-        return await inner(build, base)
-
-    for name in ("first", "second"):
-        simulation.spawn(SpawnRequest(text=BALL, name=name, X_FE=FAR))
-    control._make = meanwhile
-    simulation.reset(time=False, state=False, spawned=True)
-    assert simulation.names == ("box", "ground")
-    assert control.spawned == []
-
-
 # --- worlds
-
-
-def test_a_world_that_is_not_unloaded_runs_on(simulation):
-    """While a recording is made, say; it stood still."""
-    control = simulation.control
-    simulation.host.fits = False
-    assert simulation.refused("unload_world")[0] is Reason.OPERATION_FAILED
-    assert control.state is SimulationState.PAUSED
-    simulation.set_state(SimulationState.PLAYING)
-    assert simulation.refused_late("unload_world") is Reason.OPERATION_FAILED
-    assert control.state is SimulationState.PLAYING
 
 
 def test_worlds(simulation):

@@ -100,6 +100,8 @@ class SimulationControl:
         self._original = scene
         #: Names of spawned entities, in the order of spawning.
         self.spawned: list[str] = []
+        #: What clients have told of entities, by name; goes with the entity.
+        self.infos: dict[str, Any] = {}
 
     @property
     def _runner(self) -> FixedRateRunner:
@@ -208,6 +210,7 @@ class SimulationControl:
             if world is not None:
                 self._host.exchange_world(world, carry_over=carry_over)
                 self.spawned.clear()
+                self._forget_infos()
         return True
 
     def _notice_jump(self, before: float) -> None:
@@ -349,8 +352,13 @@ class SimulationControl:
             if world is not None:
                 stopped = self.state is SimulationState.STOPPED
                 self._host.exchange_world(world, carry_over=True)
+                self._forget_infos()
                 self._keep_stopped(stopped)
                 return world
+
+    def _forget_infos(self) -> None:
+        """Forget what was told of entities that are there no more: others may come by their names."""
+        self.infos = {name: self.infos[name] for name in self.world.entities.names if name in self.infos}
 
     async def _make(self, build: Callable[[], World], base: World) -> World | None:
         """Build a World; None if ``base`` was exchanged meanwhile."""

@@ -48,7 +48,6 @@ class EntityServices:
         self._node = node
         self._msg = interfaces.msg
         self._control = control
-        self._infos: dict[str, Any] = {}  # set by SetEntityInfo
         self.handlers: dict[str, Callable[[Any, Any], Awaitable[str | None]]] = {
             "GetEntities": self._get_entities,
             "GetEntitiesStates": self._get_states,
@@ -95,8 +94,8 @@ class EntityServices:
         response.info = self._info_of(self._entity(request.entity))
 
     def _info_of(self, entity: Entity) -> Any:
-        if entity.name in self._infos:
-            return self._infos[entity.name]
+        if entity.name in self._control.infos:
+            return self._control.infos[entity.name]
         category = self._msg.EntityCategory
         info = self._msg.EntityInfo(description=f"from {entity.source}")
         if entity.has_joints:
@@ -114,7 +113,7 @@ class EntityServices:
         if len(info.tags) > _MOST_TAGS or len(info.description) + sum(map(len, info.tags)) > _LONGEST_TEXT:
             limits = f"{_MOST_TAGS} tags and {_LONGEST_TEXT} characters"
             raise Refused(Reason.OPERATION_FAILED, f"description and tags are too long: give up to {limits}")
-        self._infos[name] = info
+        self._control.infos[name] = info
 
     async def _get_state(self, request: Any, response: Any) -> None:
         response.state = self._state_of(self._entity(request.entity).name)
@@ -175,7 +174,6 @@ class EntityServices:
 
     async def _delete(self, request: Any, response: Any) -> None:
         await self._control.delete(request.entity)
-        self._infos.pop(request.entity, None)
 
 
 def _spawn_request(request: Any) -> SpawnRequest:
