@@ -135,6 +135,17 @@ def test_outage_loses_everything_for_its_length():
     assert min(at % 0.5 for at in passed) == pytest.approx(0.2, abs=1.5 * DT)
 
 
+@pytest.mark.parametrize(("period", "length"), [(0.1, 0.01), (0.3, 0.05), (0.07, 0.07)])
+def test_every_outage_is_as_long_as_the_first(period, length):
+    """Times are sums of steps: at the begin or the end of some outages they were a bit too small, or too large."""
+    bench = LinkBench(link_outage_period=period, link_outage_length=length)
+    for i in range(3000):
+        bench.world.time = i * DT
+        bench.send(i)
+    every, long = round(period / DT), round(length / DT)
+    assert bench.values == [i for i in range(3000) if i % every >= long]
+
+
 def test_faults_change_while_it_runs():
     bench = LinkBench(link_delay=0.05)
     bench.send(1)

@@ -36,7 +36,8 @@ class LinkFaults:
     def loses(self, time: float) -> bool:
         """Whether a command sent at simulated ``time`` (s) is lost."""
         p = self._parameters
-        if p.link_outage_period and math.fmod(time, p.link_outage_period) < p.link_outage_length:
+        # Times are sums of steps, which may miss the begin and the end of an outage by a little.
+        if p.link_outage_period and math.fmod(time + 1e-9, p.link_outage_period) < p.link_outage_length:
             return True
         return bool(p.link_loss) and self._random.random() < p.link_loss
 
