@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
+from hydro_sim.hil.link import _Packet
 from hydro_sim_core.errors import InputError
 from support.ros.link_bench import DT, LinkBench
 
@@ -88,6 +89,26 @@ def test_commands_past_their_age_are_dropped(wall):
     assert bench.values == [2, 3]
     assert bench.report.stale == 1
     assert 0.009 < bench.report.age.max < 0.05
+
+
+def test_who_sent_a_command_that_is_dropped_hears_why():
+    """Also of one that is too late, or came before."""
+    bench = LinkBench(max_command_age=0.05)
+    bench.world.time = 20.0
+    reasons = []
+
+    def send(value, stamp):
+        message = JointState(position=[float(value)])
+        act = bench._check(message)
+        packet = _Packet("joint", "/arm", message, act, stamp, time.monotonic(), reasons.append)
+        bench.link._send(packet)
+
+    for value, stamp in ((1, 19.99), (1, 19.99), (2, 19.98), (3, 20.0)):
+        send(value, stamp)
+    bench.world.time = 21.0
+    send(4, 20.5)
+    assert bench.values == [1, 3]
+    assert reasons == ["it came twice", "a newer one came before", "older than max_command_age"]
 
 
 def test_delay_is_simulated_time():

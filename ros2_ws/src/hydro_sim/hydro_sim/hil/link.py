@@ -246,7 +246,9 @@ class CommandLink:
 
     def _arrive(self, packet: _Packet, world: World) -> None:
         interface = self._interfaces[packet.interface]
-        if packet.stamp is not None and not self._is_news(packet, interface, world):
+        old = self._why_old(packet, interface, world)
+        if old is not None:
+            packet.dropped(old)
             return
         try:
             packet.action(world)
@@ -261,27 +263,28 @@ class CommandLink:
             for observe in self.observers:
                 observe(packet.topic, packet.message, world.time)
 
-    def _is_news(self, packet: _Packet, interface: _Interface, world: World) -> bool:
-        """Whether a stamped command is the newest on its topic and not too old."""
-        assert packet.stamp is not None
+    def _why_old(self, packet: _Packet, interface: _Interface, world: World) -> str | None:
+        """Why a stamped command is not the newest on its topic, or too old; None if it is news, as one without is."""
+        if packet.stamp is None:
+            return None
         now = time.monotonic()
         newest, message, arrived = self._newest.get(packet.topic, (float("-inf"), None, now))
         if now - arrived < _ORDER_MEMORY:
             if packet.stamp < newest:
                 interface.out_of_order += 1
-                return False
+                return "a newer one came before"
             if packet.stamp == newest and packet.message == message:
                 interface.duplicate += 1
-                return False
+                return "it came twice"
         self._newest[packet.topic] = (packet.stamp, packet.message, now)
 
         wall = packet.stamp > world.time + OTHER_CLOCK
         age = (time.time() if wall else world.time) - packet.stamp
         if 0.0 < self._parameters.max_command_age < age:
             interface.stale += 1
-            return False
+            return "older than max_command_age"
         interface.age.add(max(0.0, age))
-        return True
+        return None
 
     def _notice_reset(self) -> None:
         """After a reset simulated time restarts: drop earlier packets and forget the order of stamps."""
