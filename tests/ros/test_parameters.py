@@ -8,6 +8,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hydro_sim.parameter_rules import declare_parameters
+from hydro_sim_core.errors import InputError
 from support.ros_domains import take_domain
 
 
@@ -38,6 +39,35 @@ def settings():
     node = Node("settings", context=context, automatically_declare_parameters_from_overrides=True)
     yield Settings(node)
     node.destroy_node()
+    context.shutdown()
+
+
+@pytest.mark.parametrize(
+    "name", ["use_sim_times", "start_type_description_services", "qos_override", "qos_overridesx.depth"]
+)
+def test_a_name_that_only_begins_as_one_of_ros_is_no_parameter(name):
+    """It was swallowed; those of ROS itself pass."""
+    context = rclpy.Context()
+    context.init(domain_id=take_domain())
+    given = {name: 1, "qos_overrides./clock.publisher.depth": 1}
+
+    def declare():
+        overrides = [Parameter(name, value=value) for name, value in given.items()]
+        node = Node(
+            "settings",
+            context=context,
+            parameter_overrides=overrides,
+            automatically_declare_parameters_from_overrides=True,
+        )
+        try:
+            Settings(node)
+        finally:
+            node.destroy_node()
+
+    with pytest.raises(InputError, match=f"{name}: no such parameter"):
+        declare()
+    del given[name]
+    declare()
     context.shutdown()
 
 

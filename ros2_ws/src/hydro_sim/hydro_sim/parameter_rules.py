@@ -18,8 +18,11 @@ from hydro_sim_core.simulation.running.realtime import check_realtime
 from hydro_sim_core.simulation.running.settings import SLOWEST
 
 _SIM_TIME = "use_sim_time"
-#: Parameters declared by rclpy itself.
-_FOREIGN = (_SIM_TIME, "start_type_description_service", "qos_overrides")
+
+
+def is_of_ros(name: str) -> bool:
+    """Whether rclpy itself declares a parameter."""
+    return name in (_SIM_TIME, "start_type_description_service") or name.startswith("qos_overrides.")
 
 
 def declare_parameters(
@@ -44,7 +47,7 @@ def declare_parameters(
     for name in overrides:
         if name in fields:
             node.undeclare_parameter(name)
-        elif not name.startswith(_FOREIGN):
+        elif not is_of_ros(name):
             raise InputError(SOURCE, name, "no such parameter", f"use one of {', '.join(fields)}")
 
     values = Parameters()

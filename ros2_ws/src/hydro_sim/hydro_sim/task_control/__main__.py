@@ -18,6 +18,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from hydro_sim.loading import parse_scene_values
+from hydro_sim.parameter_rules import is_of_ros
 from hydro_sim.task_control.controller import TaskController
 from hydro_sim_core.cli.output import printed_aside, write_report
 from hydro_sim_core.cli.outputs import STANDARD_OUTPUT, check_writable, from_here
@@ -44,8 +45,6 @@ PARAMETERS: dict[str, Any] = {
 }
 #: Time that a trial has to end in good order after a signal, s.
 _PATIENCE = 2.0
-#: Those that every node has.
-_OF_ROS = ("use_sim_time", "start_type_description_service")
 
 
 def main() -> int:
@@ -143,7 +142,7 @@ def read_parameters(node: Node) -> dict[str, Any]:
     values = dict(PARAMETERS)
     given: dict[str, Any] = dict(node.get_parameters_by_prefix(""))
     for name, parameter in given.items():
-        if name in _OF_ROS or name.startswith("qos_overrides"):
+        if is_of_ros(name):
             continue
         if name not in PARAMETERS:
             raise InputError("parameters", name, "no such parameter", f"use one of {', '.join(PARAMETERS)}")
