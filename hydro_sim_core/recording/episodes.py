@@ -83,6 +83,8 @@ class EpisodeFiles:
     Args:
         path: The first file.
         make_streams: Makes the streams of a world, with absolute topic names.
+        unencodable: Called with a topic whose message cannot be encoded, and why. Unless it raises, the topic is left
+            out from then on, and others go on.
         overwrite: Replace files that exist.
         number: Number of the first file, for a recording that continues an earlier one.
         limits: Limits of each file.
@@ -96,6 +98,7 @@ class EpisodeFiles:
         self,
         path: Path,
         make_streams: Callable[[World], Sequence[tuple[Stream, float | None]]],
+        unencodable: Callable[[str, Exception], None],
         overwrite: bool,
         number: int = 0,
         limits: FileLimits = NO_LIMITS,
@@ -108,6 +111,8 @@ class EpisodeFiles:
         self._recording = uuid4().hex
         self._standing: dict[str, tuple[str, bytes]] = {}
         self._make_streams = make_streams
+        self._tell_unencodable = unencodable
+        self._left_out: set[str] = set()
         self._overwrite = overwrite
         self._files: list[RecordingFile] = []
         self._epoch = 0
@@ -164,10 +169,21 @@ class EpisodeFiles:
             self._describe(world, snapshot.time)
         for stream, rate, schedule in self._streams:
             if begins if rate is None else schedule.due(snapshot.time, rate):
-                data = stream.encode(snapshot)
+                data = self._encoded(stream, snapshot)
                 if data is not None:
                     latched = rate is None  # one message that holds from then on
                     self._file.write(stream.topic, stream.type_name, snapshot.time, data, latched)
+
+    def _encoded(self, stream: Stream, snapshot: Snapshot) -> bytes | None:
+        """The message of a stream, if it has one and is not left out."""
+        if stream.topic in self._left_out:
+            return None
+        try:
+            return stream.encode(snapshot)
+        except Exception as error:  # a plug-in may raise anything
+            self._tell_unencodable(stream.topic, error)
+            self._left_out.add(stream.topic)
+            return None
 
     def _describe(self, world: World, time: float) -> None:
         if self._described is None:

@@ -142,11 +142,13 @@ class RecordingFile:
         self._writer.flush()
 
     def close(self) -> None:
-        """Write the index and close the file.
+        """Write the index and close the file, unless it is closed already.
 
         Raises:
             OSError: The index cannot be written; the messages stay in the file, without index.
         """
+        if self._file.closed:
+            return
         try:
             if not self._file.failed:
                 self._writer.flush()
@@ -175,6 +177,10 @@ class _SparedFile:
     @property
     def spare_used(self) -> bool:
         return self._spare is None
+
+    @property
+    def closed(self) -> bool:
+        return self._raw.closed
 
     def tell(self) -> int:
         return self._size

@@ -141,6 +141,7 @@ class Recorder:
         self._lost_commands = 0
         self._error: str | None = None
         self._crash: BaseException | None = None
+        self._has_begun = False
 
     def start(self, snapshot: Snapshot, world: World) -> None:
         """Create the file and start the thread; arguments as for ``record``.
@@ -148,18 +149,30 @@ class Recorder:
         The first state is written here, so that one-time costs are paid before the first step.
 
         Raises:
-            InputError: The file cannot be created, or two pairs of bodies would share a topic.
+            InputError: The file cannot be created, two pairs of bodies would share a topic, or a stream of a package
+                cannot be encoded; one that fails later is left out.
         """
         self._make_streams(world)  # raises before a file is made or replaced
         self._files = EpisodeFiles(
-            self._path, self._make_streams, self._overwrite, self._number, self._limits, self._about
+            self._path,
+            self._make_streams,
+            self._leave_out,
+            self._overwrite,
+            self._number,
+            self._limits,
+            self._about,
         )
         self._handed = (snapshot.epoch, snapshot.step)
         try:
             self._files.write_snapshot(snapshot, world)
             self._files.flush()
-        except OSError as error:
-            raise InputError(self._path, "", reason(error), "give a file on a disk with room") from None
+        except BaseException as error:
+            self._close()
+            if isinstance(error, OSError):
+                mend = "give a file on a disk with room"
+                raise InputError(self._path, "", reason(error), mend) from None
+            raise
+        self._has_begun = True
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
@@ -168,6 +181,13 @@ class Recorder:
             (replace(stream, topic=self._absolute_name(stream.topic)), rate)
             for stream, rate in recorded_streams(world, self._rates, self._view)
         ]
+
+    def _leave_out(self, topic: str, error: Exception) -> None:
+        """Tell of a topic that cannot be encoded any more; before the first step that is refused."""
+        if not self._has_begun:
+            raise error
+        known = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+        self._warn(f"{self._path}: {topic}: cannot be encoded, and is left out: {known}{error}")
 
     def record(self, snapshot: Snapshot, world: World) -> None:
         """Queue the state after a step; called by the stepping thread.
@@ -262,13 +282,6 @@ class Recorder:
 
     def _run(self) -> None:
         try:
-            self._write_until_stopped()
-        except BaseException as error:
-            self._fail(f"{type(error).__name__}: {error}")
-            self._crash = error  # a bug of ours, for ``stop`` to raise
-
-    def _write_until_stopped(self) -> None:
-        try:
             while not self._files.full and self._write_for(_FLUSH_PERIOD):
                 self._files.flush()
             self._files.close()
@@ -276,10 +289,18 @@ class Recorder:
                 self._fail("the disk is full")
         except OSError as error:
             self._fail(reason(error))
-            with suppress(OSError):
-                self._files.close()
         except InputError as error:
             self._fail(str(error))
+        except BaseException as error:
+            self._fail(f"{type(error).__name__}: {error}")
+            self._crash = error  # a bug of ours, for ``stop`` to raise
+        finally:
+            self._close()
+
+    def _close(self) -> None:
+        """Complete the file as far as the disk allows, whatever has ended the recording."""
+        with suppress(OSError):
+            self._files.close()
 
     def _write_for(self, period: float) -> bool:
         """Write what arrives within ``period`` (s) or until the disk is full; False at the end of the recording."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import os
 import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -19,6 +21,8 @@ from mcap.reader import make_reader
 
 from hydro_sim_core import load_scene
 from hydro_sim_core.errors import InputError
+from hydro_sim_core.messages.stream import Stream
+from hydro_sim_core.messages.streams import recorded_streams
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording import Recorder, mcap_file, read_messages, recorder
 from hydro_sim_core.recording.episodes import EpisodeFiles
@@ -255,6 +259,68 @@ def test_a_mistake_in_a_message_ends_the_recording_and_is_raised(world, tmp_path
     with pytest.raises(ZeroDivisionError):
         run.recorder.stop()
     assert "ZeroDivisionError" in run.lines[0]
+
+
+def open_files(folder):
+    """How many descriptors of this process are files in a folder, or the spare room beside them."""
+    targets = [Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+    return sum(str(folder) in os.readlink(path) for path in targets if path.is_symlink())
+
+
+@pytest.mark.parametrize("error", [InputError("scene", "link", "is not there", "add it"), KeyError("link")])
+def test_streams_that_cannot_be_made_leave_a_complete_file(world, tmp_path, monkeypatch, error):
+    """Of the world that comes next: the file had no index, and stayed open."""
+    run = Run(world, tmp_path / "run.mcap", complete=True)
+    run.step(3)
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(recorder, "recorded_streams", fail)
+    run.world = load_scene(shipped_scenes()["drop_box"])
+    run.step(1)
+    run.wait_for_the_end()
+    if isinstance(error, InputError):
+        assert "is not there" in run.recorder.stop().error
+    else:
+        with pytest.raises(KeyError):
+            run.recorder.stop()
+    assert open_files(tmp_path) == 0
+    with (tmp_path / "run.mcap").open("rb") as file:
+        assert make_reader(file).get_summary().statistics.message_count > 4
+
+
+def test_a_stream_that_cannot_be_encoded_is_left_out_and_told_once(world, tmp_path, monkeypatch):
+    """A plug-in's, for example: it ended the recording of all others. Before the first step it is refused."""
+
+    def fail(snapshot):
+        if snapshot.step >= fails_from:
+            raise KeyError("finger")
+        return bytes(12)
+
+    def with_another(*arguments):
+        more = [(Stream("~/broken", "std_msgs/msg/Float64", fail), 0.0)]
+        return [*recorded_streams(*arguments), *more]
+
+    monkeypatch.setattr(recorder, "recorded_streams", with_another)
+    for fails_from in (1, 3):
+        path = tmp_path / f"from_{fails_from}.mcap"
+        world.reset()
+        run = Run(world, path, complete=True)
+        run.step(5)
+        world.reset()
+        run.step(2, epoch=1)
+        report = run.recorder.stop()
+        assert report.error is None
+        (line,) = run.lines
+        assert "/hydro_sim/broken: cannot be encoded, and is left out: KeyError: 'finger'" in line
+        assert joint_times(path) == [10**6 * i for i in range(6)]
+        assert joint_times(report.paths[1]) == [10**6, 2 * 10**6]
+        assert len(list(read_messages(path, ["/hydro_sim/broken"]))) == fails_from
+    fails_from = 0
+    with pytest.raises(KeyError):
+        Run(world, tmp_path / "refused.mcap")
+    assert open_files(tmp_path) == 0
 
 
 def test_a_kill_costs_the_last_moment_only(tmp_path):
