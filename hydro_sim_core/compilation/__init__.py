@@ -17,7 +17,7 @@ from hydro_sim_core.compilation.arrays import (
     Int2D,
     Int3D,
 )
-from hydro_sim_core.compilation.builds import CompilationFailed, prepare
+from hydro_sim_core.compilation.builds import CompilationFailed, make_ready, prepare
 from hydro_sim_core.compilation.handles import Handle
 from hydro_sim_core.compilation.kernels import Entry, entry, entry_from_table, kernel
 from hydro_sim_core.compilation.store import cache_root, kernels_are_kept, make_private_folder
@@ -47,5 +47,6 @@ __all__ = [
     "kernel",
     "kernels_are_kept",
     "make_private_folder",
+    "make_ready",
     "prepare",
 ]

@@ -52,7 +52,7 @@ def build(entry: Entry) -> int:
         TypeError: Entry points call each other in a cycle, or one contains something that a kernel may not.
     """
     callees_first(entry)
-    called = {one.symbol: one.address for one in dependencies(entry).entries}
+    called = {one.symbol: one.address_for_callers for one in dependencies(entry).entries}
     if not _is_found(entry):
         _compile_here(entry, host(), _Count([entry]), _codes)
     return load_code(_codes[entry], entry.symbol, called)
@@ -60,6 +60,8 @@ def build(entry: Entry) -> int:
 
 def prepare(entries: Iterable[Entry]) -> None:
     """Compile those of the entry points, and of the entry points they call, for which no machine code is found.
+
+    What they call on demand is left out.
 
     Without this call each entry point is compiled at its first call, one after the other.
 
@@ -72,6 +74,20 @@ def prepare(entries: Iterable[Entry]) -> None:
     entries = [entry for entry in entries if not (entry.is_loaded or entry in _codes)]
     if entries:
         machine_code(entries)
+
+
+def make_ready(entries: Iterable[Entry]) -> None:
+    """Compile and load entry points on demand now, and not when they are first called.
+
+    Raises:
+        CompilationFailed: A kernel cannot be compiled.
+    """
+    if INTERPRETED:
+        return
+    entries = tuple(entries)
+    prepare(entries)
+    for entry in entries:
+        entry.load()
 
 
 def machine_code(

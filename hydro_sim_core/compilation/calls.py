@@ -22,7 +22,11 @@ _NUMBERS: dict[type, Any] = {float: ctypes.c_double, int: ctypes.c_int64, bool: 
 def make_call(entry: Entry) -> Call:
     """Prepare calls of an entry point, whose machine code must be loaded."""
     passers = tuple(_passer(name, layout) for name, layout in entry.parameters)
-    return Call(passers, _c_function(entry), None if entry.result is None else _NUMBERS[entry.result.kind])
+    return Call(
+        passers,
+        c_prototype(entry)(entry.address),
+        None if entry.result is None else _NUMBERS[entry.result.kind],
+    )
 
 
 def _passer(name: str, layout: Layout) -> Callable[[Any, list[Any]], Any]:
@@ -58,7 +62,8 @@ def _passer(name: str, layout: Layout) -> Callable[[Any, list[Any]], Any]:
             return pass_int if kind is int else pass_number
 
 
-def _c_function(entry: Entry) -> Any:
+def c_prototype(entry: Entry) -> Any:
+    """The type in ``ctypes`` of an entry point as a C function."""
     arguments: list[Any] = []
     for _, layout in entry.parameters:
         match layout:
@@ -70,4 +75,4 @@ def _c_function(entry: Entry) -> Any:
                 arguments.append(ctypes.c_void_p)
     if entry.result is not None:
         arguments.append(ctypes.c_void_p)
-    return ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(entry.address)
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)

@@ -25,12 +25,13 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typed_passes import NativeLowering
 
 from hydro_sim_core.compilation import side_by_side
+from hydro_sim_core.compilation.c_calls import STATUS, c_function_type
 from hydro_sim_core.compilation.contents import contents
 from hydro_sim_core.compilation.dependencies import dependencies, reached_by
 from hydro_sim_core.compilation.indices import CALLED, plain_indices
 from hydro_sim_core.compilation.machine_code import bind
 from hydro_sim_core.compilation.numba_instructions import SYSTEM
-from hydro_sim_core.compilation.numba_types import STATUS, c_function_type, from_c, signature_of
+from hydro_sim_core.compilation.numba_types import from_c, signature_of
 
 if TYPE_CHECKING:
     from hydro_sim_core.compilation.kernels import Entry, Kernel
@@ -236,7 +237,7 @@ def make_dispatcher(kernel: Kernel) -> Any:
 
 def make_callable(kernel: Kernel) -> Any:
     """A kernel compiled separately, as Numba does it, for calls from Python."""
-    bind({called.symbol: called.address for called in reached_by(kernel).entries})
+    bind({called.symbol: called.address_for_callers for called in reached_by(kernel).entries})
     return CPUDispatcher(kernel.function, {}, {**OPTIONS, "no_cfunc_wrapper": True}, _WholeCompiler)
 
 

@@ -21,6 +21,7 @@ from hydro_sim_core.compilation.kernels import Entry, Kernel, entry_named
 #: Sources of this package that determine how kernels are translated to machine code.
 _TRANSLATORS = (
     "arrays.py",
+    "c_calls.py",
     "compiler.py",
     "contents.py",
     "indices.py",
@@ -87,8 +88,12 @@ def reached_by(kernel: Kernel) -> Dependencies:
     return Dependencies(digest.hexdigest(), tuple(numbers), tuple(entries))
 
 
-def callees_first(*entries: Entry) -> list[Entry]:
+def callees_first(*entries: Entry, also_on_demand: bool = False) -> list[Entry]:
     """Entry points and all that they call by symbol, callees before callers.
+
+    Args:
+        *entries: The entry points.
+        also_on_demand: Whether to follow calls of those on demand.
 
     Raises:
         TypeError: Entry points call each other in a cycle, so that none could be loaded first.
@@ -104,7 +109,8 @@ def callees_first(*entries: Entry) -> list[Entry]:
             return
         path.append(entry)
         for called in dependencies(entry).entries:
-            visit(called)
+            if also_on_demand or not called.on_demand:
+                visit(called)
         path.pop()
         order[entry] = None
 

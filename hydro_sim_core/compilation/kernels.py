@@ -116,14 +116,16 @@ class Entry:
     Attributes:
         kernel: The function as a kernel.
         symbol: Name of the function in machine code.
+        on_demand: Whether it is compiled and loaded when it is first called, and not with its callers.
     """
 
     #: All entry points by symbol, in the order of their definition.
     registry: ClassVar[dict[str, Entry]] = {}
     _lock = threading.RLock()
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, *, on_demand: bool = False) -> None:
         self.kernel = kernel
+        self.on_demand = on_demand
         function = kernel.function
         self.symbol = f"{function.__module__}.{function.__qualname__}"
         self._address = 0
@@ -189,12 +191,23 @@ class Entry:
             self.load()
         return self._address
 
+    @property
+    def address_for_callers(self) -> int:
+        """Address that machine code calls: its own, or that of a jump to it if it is on demand."""
+        from hydro_sim_core.compilation.jumps import jump_to
+
+        return jump_to(self) if self.on_demand else self.address
+
     def load(self) -> None:
         """Load the machine code into this process; compile it if it is not on disk."""
         from hydro_sim_core.compilation.builds import build
 
         with Entry._lock:
             self._address = self._address or build(self)
+        if self.on_demand:
+            from hydro_sim_core.compilation.jumps import lead_to
+
+            lead_to(self, self._address)
 
     def __call__(self, *args: Any) -> Any:
         """Call the entry point from Python, with the GIL released.
@@ -202,6 +215,7 @@ class Entry:
         Raises:
             TypeError: An argument does not fit its annotation.
             IndexError: A kernel reported an error, such as a tuple index out of range.
+            CompilationFailed: What it called on demand cannot be compiled.
         """
         if self._call is None:
             from hydro_sim_core.compilation.calls import make_call
@@ -221,15 +235,26 @@ class Entry:
             result = place.value
         del kept
         if status:
+            from hydro_sim_core.compilation.jumps import raise_failure
+
+            raise_failure()
             raise IndexError(
                 f"{self.symbol}: reached beyond the end of a tuple, or unpacked one of another length"
             )
         return result
 
 
-def entry(function: Callable[..., Any]) -> Any:
-    """Make a function an entry point, compiled for the types of its annotations; see ``arrays``."""
-    return function if INTERPRETED else Entry(Kernel(function, inline=False))
+def entry(function: Callable[..., Any] | None = None, *, on_demand: bool = False) -> Any:
+    """Make a function an entry point, compiled for the types of its annotations; see ``arrays``.
+
+    Args:
+        function: The function; omitted when used as ``@entry(on_demand=True)``.
+        on_demand: Compile and load it when it is first called: for what few programs need. Who knows that it will be
+            called prepares it, see ``builds.prepare``, and loads it.
+    """
+    if function is None:
+        return lambda f: entry(f, on_demand=on_demand)
+    return function if INTERPRETED else Entry(Kernel(function, inline=False), on_demand=on_demand)
 
 
 def entry_from_table(function: Callable[..., Any], module: str, name: str) -> Any:

@@ -31,16 +31,34 @@ def load_code(code: bytes, symbol: str, called: Mapping[str, int]) -> int:
         called: Addresses by symbol of all functions that it calls.
     """
     with _lock:
-        if not _engines:
-            llvm.initialize_native_target()
-            llvm.initialize_native_asmprinter()
         bind(called)
-        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine = _made_engine("")
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         address = int(engine.get_function_address(symbol))
         if not address:
             raise RuntimeError(f"{symbol}: is not in its object file")
-        _engines.append(engine)
         return address
+
+
+def load_text(text: str, *names: str) -> tuple[int, ...]:
+    """Compile a small module of LLVM's assembly language, and return the addresses of functions in it.
+
+    Args:
+        text: The module.
+        *names: Names of the functions.
+    """
+    with _lock:
+        engine = _made_engine(text)
+        engine.finalize_object()
+        return tuple(int(engine.get_function_address(name)) for name in names)
+
+
+def _made_engine(text: str) -> Any:
+    """An engine with a module, which is kept alive."""
+    if not _engines:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    _engines.append(llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine))
+    return _engines[-1]

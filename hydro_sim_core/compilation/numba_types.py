@@ -25,6 +25,7 @@ from numba.extending import (
 )
 
 from hydro_sim_core.compilation.arrays import ArrayLayout, EntryLayout, Layout, NumberLayout, StructLayout
+from hydro_sim_core.compilation.c_calls import BYTE_POINTER, WORD, c_function_type, c_types
 from hydro_sim_core.compilation.kernels import entry_named
 from hydro_sim_core.compilation.side_by_side import LANES, SHARED, SideBySide
 
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 
 _NUMBERS = {float: types.float64, int: types.int64, bool: types.boolean}
 _ELEMENTS = {"float64": types.float64, "int64": types.int64, "bool": types.boolean}
-_BYTE_POINTER = ir.IntType(8).as_pointer()
-_WORD = ir.IntType(64)
-#: Type of the status that an entry point returns: zero, or another number after an error.
-STATUS = ir.IntType(32)
 
 
 class StructRef(types.Type):
@@ -155,7 +152,7 @@ def _read_field(context: Any, builder: Any, struct: StructRef, address: Any, nam
     layout, offset = struct.layout.fields[index][1], struct.layout.offsets[index]
 
     def word(number: int, llvm_type: Any) -> Any:
-        place = builder.gep(address, [ir.Constant(_WORD, offset + 8 * number)])
+        place = builder.gep(address, [ir.Constant(WORD, offset + 8 * number)])
         value = builder.load(builder.bitcast(place, llvm_type.as_pointer()))
         value.set_metadata("invariant.load", builder.module.add_metadata([]))
         return value
@@ -164,19 +161,19 @@ def _read_field(context: Any, builder: Any, struct: StructRef, address: Any, nam
         case ArrayLayout():
             array_type = _field_type(struct, name, layout)
             data_type = context.get_data_type(array_type.dtype).as_pointer()
-            lengths = [word(1 + i, _WORD) for i in range(layout.ndim)]
+            lengths = [word(1 + i, WORD) for i in range(layout.ndim)]
             if struct.memory is None:
                 return make_array(context, builder, array_type, word(0, data_type), lengths)
             place = struct.memory.place(struct.layout, name)
-            data, stride = _data_of_world(context, builder, array_type, place, word(0, _WORD), lengths)
+            data, stride = _data_of_world(context, builder, array_type, place, word(0, WORD), lengths)
             return make_array(context, builder, array_type, builder.bitcast(data, data_type), lengths, stride)
         case NumberLayout(kind) if kind is float:
             return word(0, ir.DoubleType())
         case NumberLayout(kind) if kind is bool:
-            return builder.trunc(word(0, _WORD), ir.IntType(1))
+            return builder.trunc(word(0, WORD), ir.IntType(1))
         case NumberLayout():
-            return word(0, _WORD)
-    return word(0, _BYTE_POINTER)
+            return word(0, WORD)
+    return word(0, BYTE_POINTER)
 
 
 def _data_of_world(
@@ -192,15 +189,15 @@ def _data_of_world(
         return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), arguments)
 
     if place == LANES:
-        lane = asked("hydro_lane", _BYTE_POINTER)
-        return builder.gep(lane, [word]), asked("hydro_stride", _WORD)
-    data = asked("hydro_address", _BYTE_POINTER, word)
+        lane = asked("hydro_lane", BYTE_POINTER)
+        return builder.gep(lane, [word]), asked("hydro_stride", WORD)
+    data = asked("hydro_address", BYTE_POINTER, word)
     if place == SHARED:
         return data, None
-    size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))
+    size = ir.Constant(WORD, context.get_abi_sizeof(context.get_data_type(array_type.dtype)))
     for length in lengths:
         size = builder.mul(size, length)
-    return builder.gep(data, [builder.mul(size, asked("hydro_world", _WORD))]), None
+    return builder.gep(data, [builder.mul(size, asked("hydro_world", WORD))]), None
 
 
 def make_array(
@@ -209,50 +206,32 @@ def make_array(
     """Numba's value of an array at an address, in C order; contiguous without a stride of its elements (bytes)."""
     array = context.make_array(array_type)(context, builder)
     item_size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
-    stride = ir.Constant(_WORD, item_size) if stride is None else stride
+    stride = ir.Constant(WORD, item_size) if stride is None else stride
     strides: list[Any] = []
     for length in reversed(lengths):
         strides.insert(0, stride)
         stride = builder.mul(stride, length)
-    num_items = ir.Constant(_WORD, 1)
+    num_items = ir.Constant(WORD, 1)
     for length in lengths:
         num_items = builder.mul(num_items, length)
     array.meminfo = cgutils.get_null_value(array.meminfo.type)
     array.parent = cgutils.get_null_value(array.parent.type)
     array.data = data
-    array.itemsize = ir.Constant(_WORD, item_size)
+    array.itemsize = ir.Constant(WORD, item_size)
     array.nitems = num_items
-    array.shape = cgutils.pack_array(builder, lengths, ty=_WORD)
-    array.strides = cgutils.pack_array(builder, strides, ty=_WORD)
+    array.shape = cgutils.pack_array(builder, lengths, ty=WORD)
+    array.strides = cgutils.pack_array(builder, strides, ty=WORD)
     return impl_ret_borrowed(context, builder, array_type, array._getvalue())
 
 
 # --- Calls of entry points -------------------------------------------------------------------------------------------
-# They follow the C calling convention: an array is passed as its address and its lengths, a struct as its address. The
-# return value is the status; the result is written to the address in the last argument.
-
-
-def c_types(layout: Layout) -> list[Any]:
-    """LLVM types of an argument in C."""
-    match layout:
-        case ArrayLayout():
-            return [_BYTE_POINTER] + layout.ndim * [_WORD]
-        case NumberLayout(kind):
-            return [{float: ir.DoubleType(), int: _WORD, bool: ir.IntType(8)}[kind]]
-    return [_BYTE_POINTER]
-
-
-def c_function_type(entry: Entry) -> Any:
-    """LLVM type of an entry point as a C function."""
-    arguments = [llvm_type for _, layout in entry.parameters for llvm_type in c_types(layout)]
-    return ir.FunctionType(STATUS, arguments if entry.result is None else [*arguments, _BYTE_POINTER])
 
 
 def _to_c(context: Any, builder: Any, layout: Layout, value: Any) -> list[Any]:
     match layout:
         case ArrayLayout():
             array = context.make_array(numba_type(layout))(context, builder, value)
-            data = builder.bitcast(array.data, _BYTE_POINTER)
+            data = builder.bitcast(array.data, BYTE_POINTER)
             return [data, *cgutils.unpack_tuple(builder, array.shape, layout.ndim)]
         case NumberLayout(kind) if kind is bool:
             return [builder.zext(value, ir.IntType(8))]
@@ -281,7 +260,7 @@ def _call(context: Any, builder: Any, entry: Entry, function: Any, args: Any) ->
     place = None
     if entry.result is not None:
         place = cgutils.alloca_once(builder, c_types(entry.result)[0])
-        values.append(builder.bitcast(place, _BYTE_POINTER))
+        values.append(builder.bitcast(place, BYTE_POINTER))
     status = builder.call(function, values)
     with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
         context.call_conv.return_user_exc(builder, IndexError, (f"{entry.symbol} went wrong",))

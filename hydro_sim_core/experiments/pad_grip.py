@@ -29,7 +29,7 @@ MASS, INERTIA, ARM = 0.2, 2e-4, 0.1
 #: Thickness of the bar, m.
 THICKNESS = 0.01
 #: Thickness of a pad in its radius, and indentation at rest in half its thickness.
-PAD_THICKNESS, DEPTH = 1.0, 0.01
+PAD_THICKNESS, DEPTH = 1.0, 0.002
 #: Mass, kg, and moment of inertia, kg m^2, of a link that cannot turn.
 PAD_MASS, PAD_INERTIA = 0.05, 1e-5
 #: Edge length of a pad's mesh, in its radius.

@@ -104,7 +104,7 @@ PENDULUM_BOUND, SHORT_PENDULUM_BOUND = 4.3e-4, 1.9e-3
 #: Bounds on slipping moments: of the disc, of the ball, and of the ball beside its own faces.
 DISC_BOUND, BALL_BOUND, FACES_BOUND = 0.0044, 0.006, 3e-5
 #: Bounds on the slipping moments of pads, by the order of ``PAD_RADII``; a grip that is off by 1 % is noticed.
-PAD_BOUNDS, SHORT_PAD_BOUNDS = (0.006, 0.006, 0.0051, 0.0013), (0.006, 0.006, 0.0051, 0.014)
+PAD_BOUNDS, SHORT_PAD_BOUNDS = (0.002, 0.002, 0.002, 0.0013), (0.003, 0.003, 0.004, 0.006)
 PAD_ORDER_BOUND, PAD_LIMIT_BOUND = 0.016, 5e-4
 #: Bound on the rolling decay. With this step and mesh the deviation is 1.1 %, of first order in the step, whose elastic
 #: force is that of its end, and of second order in the edges.

@@ -94,7 +94,7 @@ def stored_ptx(plan: Plan, solve: Any, processor: str) -> bytes:
 def _digest(plan: Plan, solve: Any) -> str:
     """Digest of all that the step's code depends on."""
     digest = hashlib.sha256(reached_by(advance_world).digest.encode())
-    for entry in callees_first(advance, solve):
+    for entry in callees_first(advance, solve, also_on_demand=True):
         digest.update(dependencies(entry).digest.encode())
     memory = plan.memory
     digest.update(

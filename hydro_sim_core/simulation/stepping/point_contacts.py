@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 
-from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.dynamics.free_bodies import carry_centres
 from hydro_sim_core.dynamics.kinematics import forward_kinematics, integrate_positions
+from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_conditions import (
     AXIS,
@@ -38,6 +39,8 @@ SOLVES_WITH_NEW_RADIUS = 6
 #: Solve from which on vertices that press stay among the points: one that friction draws over an edge and back again
 #: would come and go.
 LATE_SOLVE = 12
+#: Number of the guess, before the first solution.
+BEFORE = -1
 
 
 @kernel
@@ -140,16 +143,47 @@ def _speed(points, scratch, h):
 def load_points(model, state, scratch, dt):
     """Load the contacts at equivalent points for the end of the step that the guess of the velocities leads to.
 
-    Reads model.points: first_condition; scratch.patches: num; scratch.points: R_WB, num_faced, p_WB, row;
-    scratch.points.manifold: separation; scratch.problem.points: first.
-    Writes scratch.points: depth, is_turned, num_axes, pressed; scratch.problem: num_patches; scratch.problem.points:
-    end, first, held, is_new.
+    Reads scratch.patches: num; scratch.points: num_faced.
+    Writes scratch.problem: num_patches; scratch.problem.points: is_new.
     """
     points, num = scratch.problem.points, scratch.patches.num[0] - scratch.points.num_faced[0]
     scratch.problem.num_patches[0] = scratch.patches.num[0]
     points.is_new[0] = 1
-    if num == 0:
-        return
+    if num > 0:
+        look_at_points(model, state, scratch, BEFORE, True, dt)
+
+
+@entry(on_demand=True)
+def look_at_points(model: Model, state: State, scratch: Scratch, n: int, is_new: bool, dt: float) -> bool:
+    """Load all contacts at equivalent points for where a solution ends.
+
+    Args:
+        model: Constants of the scene.
+        state: State before the step.
+        scratch: Memory of the step.
+        n: Number of the solution; ``BEFORE`` of the guess.
+        is_new: Whether axes are looked for anew.
+        dt: Time step, s.
+
+    Returns:
+        Whether all contacts are as they were and nothing overlaps, of which islands keep their solutions otherwise.
+    """
+    if n == BEFORE:
+        _load_for_guess(model, state, scratch, dt)
+        return False
+    # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
+    return _all_repeat(model, state, scratch, n, is_new, dt) and not _any_overlaps(model, scratch, n, dt)
+
+
+@kernel
+def _load_for_guess(model, state, scratch, dt):
+    """Load all contacts for where the guess leads.
+
+    Reads model.points: first_condition; scratch.patches: num; scratch.points: R_WB, num_faced, p_WB, row;
+    scratch.points.manifold: separation; scratch.problem.points: first.
+    Writes scratch.points: depth, is_turned, num_axes, pressed; scratch.problem.points: end, first, held.
+    """
+    points, num = scratch.problem.points, scratch.patches.num[0] - scratch.points.num_faced[0]
     _move_to_end(model, state, scratch, dt)
     for j in range(num):
         points.first[j] = model.points.first_condition[scratch.points.row[j]]
@@ -191,10 +225,7 @@ def solve_contacts(machine, solve, dt):
         return converged or _tell_unrepeated(scratch)
     problem.points.is_new[0] = 0
     for n in range(MOST_SOLVES):
-        # Where two axes are alike, bodies that are looked at along one and the other in turn would never come to rest.
-        if _all_repeat(model, state, scratch, n, n < solves_with_new_axes, dt) and not _any_overlaps(
-            model, scratch, n, dt
-        ):
+        if look_at_points(model, state, scratch, n, n < solves_with_new_axes, dt):
             return converged or _tell_unrepeated(scratch)
         converged = solve(problem, model.options, scratch.solver)
     scratch.solver.report[CONVERGED] = 0.0

@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
-from hydro_sim_core.compilation import kernel
+from hydro_sim_core.compilation import entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import store_even_face
 from hydro_sim_core.contact.pressure_field.polygon import MAX_VERTICES
+from hydro_sim_core.simulation.stepping.model import Model, Scratch
 from hydro_sim_core.simulation.stepping.point_outline import find_outline
 
 
-@kernel
-def show_points(model, scratch, dt):
+@entry(on_demand=True)
+def show_points(model: Model, scratch: Scratch, dt: float) -> None:
     """Write the patches of contacts that press, and take the others out of the table.
+
+    Args:
+        model: Constants of the scene.
+        scratch: Memory of the step.
+        dt: Time step, s.
 
     Reads scratch.patches: first_face, normal_force, num, p_GR, pair, wrench; scratch.points: num_faced, pressed.
     Writes scratch.patches: first_face, normal_force, num, p_GR, pair, wrench.

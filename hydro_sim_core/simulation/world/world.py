@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hydro_sim_core.compilation import prepare
+from hydro_sim_core.compilation import make_ready, prepare
 from hydro_sim_core.description import LoadedScene, SceneBuilder
 from hydro_sim_core.description.described_drives import compensated_coordinates, described_joints
 from hydro_sim_core.description.joint_types import joint_types
@@ -41,6 +41,7 @@ from hydro_sim_core.simulation.integrators.steppers import StepFailed, Stepper, 
 from hydro_sim_core.simulation.stepping.machine import Machine, with_constants
 from hydro_sim_core.simulation.stepping.model import Drives, Loads, State, copied, overwrite
 from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
+from hydro_sim_core.simulation.stepping.step import OF_POINTS
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.drives import DriveBank
 from hydro_sim_core.simulation.world.joint_wrenches import StepLoads
@@ -110,6 +111,8 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
             self._slips = warn_of_unit_slips(scene, self._built, like._slips if like is not None else ())
         if not choice.integrator.has_points:
             refuse_point_pairs(self._built.laws, choice.integrator.name)
+        if len(self._built.model.points.pairs):
+            make_ready(OF_POINTS)
         assembly = self._built.assembly
         self.scene = scene
         self.name = spec.name
