@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,17 @@ def test_one_core_can_be_interrupted_as_well(monkeypatch: pytest.MonkeyPatch) ->
     assert [batch.copy_of(i).before_last_step is not None for i in range(N)] == (counts > 0).tolist()
     batch.step(2)
     assert batch.step_counts.tolist() == (counts + 2).tolist()
+
+
+def test_nobody_steps_on_after_ctrl_c() -> None:
+    batch = hs.BatchWorld(falling(), 4, "cpu")
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        batch.step(10**8)
+    counts = batch.step_counts.tolist()
+    time.sleep(0.1)
+    assert batch.step_counts.tolist() == counts
+    batch.reset()
+    batch.step(2)
+    assert batch.step_counts.tolist() == [2] * 4

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -492,17 +488,3 @@ def test_other_choices_of_worlds_are_told(ask, told):
     with pytest.raises(InputError) as caught:
         ask(hs.BatchWorld(SCENE, N, "cpu"))
     assert told in str(caught.value)
-
-
-def test_nobody_steps_on_after_ctrl_c():
-    batch = hs.BatchWorld(SCENE, 4, "cpu")
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        batch.step(10**8)
-    counts = batch.step_counts.tolist()
-    time.sleep(0.1)
-    assert batch.step_counts.tolist() == counts
-    batch.reset()
-    batch.step(2)
-    assert batch.step_counts.tolist() == [2] * 4

@@ -10,8 +10,18 @@ from hydro_sim_core.simulation.stepping.model import Model, Scratch
 from hydro_sim_core.simulation.stepping.point_outline import find_outline
 
 
+@kernel
+def show_points(model, scratch, dt):
+    """Write the patches of contacts that press, if there are any contacts.
+
+    Reads scratch.patches: num; scratch.points: num_faced.
+    """
+    if scratch.patches.num[0] > scratch.points.num_faced[0]:
+        write_patches_of_points(model, scratch, dt)
+
+
 @entry(on_demand=True)
-def show_points(model: Model, scratch: Scratch, dt: float) -> None:
+def write_patches_of_points(model: Model, scratch: Scratch, dt: float) -> None:
     """Write the patches of contacts that press, and take the others out of the table.
 
     Args:

@@ -24,7 +24,7 @@ from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.simulation.stepping.point_contacts import find_points, load_points, look_at_points
-from hydro_sim_core.simulation.stepping.point_patches import show_points
+from hydro_sim_core.simulation.stepping.point_patches import show_points, write_patches_of_points
 from hydro_sim_core.simulation.stepping.pulls import stiffen_by_pulls
 from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import drive_impulse
@@ -38,7 +38,7 @@ DONE, NOT_FINITE, UNCONVERGED, NO_ROOM, TOO_FAST = range(5)
 
 
 #: What steps call on demand where there are pairs that touch at equivalent points.
-OF_POINTS = (look_at_points, show_points)
+OF_POINTS = (look_at_points, write_patches_of_points)
 
 
 @kernel
@@ -279,7 +279,7 @@ def advance(
         ``scratch.pieces`` (see ``look_ahead``).
 
     Reads machine.scratch: q_next, v_next; machine.model.points: most_faces; machine.scratch.patches: num;
-    machine.scratch.points: num_faced; machine.scratch.solver: report.
+    machine.scratch.solver: report.
     Writes machine.scratch: faces_needed; machine.scratch.points: num_faced.
     """
     model, state, drives, scratch = machine.model, machine.state, machine.drives, machine.scratch
@@ -315,8 +315,7 @@ def advance(
             return asked
         _judge_guesses(model, state, scratch, dt)
         store_wrenches(scratch, dt)
-        if scratch.patches.num[0] > scratch.points.num_faced[0]:
-            show_points(model, scratch, dt)
+        show_points(model, scratch, dt)
         store_efforts(model, scratch, dt)
         move_on(state, scratch, dt, converged)
     return DONE
