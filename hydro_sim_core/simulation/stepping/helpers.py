@@ -37,7 +37,7 @@ from hydro_sim_core.solvers.solve import SolverEntry
 #: A call is helped if it will take longer than this, by what the last one took, s: helpers take 0.1 ms to come.
 LEAST_TIME = 1e-3
 #: Memory of the patch that a thread loads.
-OF_A_PATCH = ("p_WR", "twist", "response", "jacobian", "mean_push", "push_along", "face_points")
+OF_A_PATCH = ("p_WR", "twist", "bend", "response", "jacobian", "mean_push", "push_along", "face_points")
 
 
 @entry

@@ -207,6 +207,7 @@ class Scratch(NamedTuple):
         p_BA: (3,) origin of A in B of the present pair, m.
         p_WR: (3,) reference point of the present patch, m.
         twist: (6,) relative twist of the present patch before the step.
+        bend: (6,) how its motion over the step differs from that at its begin.
         response: (3, nv) L^-1 J^T of the linear rows of the present patch, with L the factor.
         jacobian: (6, nv) Jacobian of the present patch in the order of v.
         v_next: (nv,) velocities at the end of the step: guess, then solution.
@@ -261,6 +262,7 @@ class Scratch(NamedTuple):
     p_BA: Float1D
     p_WR: Float1D
     twist: Float1D
+    bend: Float1D
     response: Float2D
     jacobian: Float2D
     v_next: Float1D
@@ -410,6 +412,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         p_BA=np.zeros(3),
         p_WR=np.zeros(3),
         twist=np.zeros(6),
+        bend=np.zeros(6),
         response=np.zeros((3, nv)),
         jacobian=np.zeros((6, nv)),
         v_next=np.zeros(nv),
