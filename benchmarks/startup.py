@@ -21,7 +21,7 @@ COMMAND = ("run", SCENE, "--headless", "--duration", "0.01")
 ROOT = Path(hydro_sim_core.__file__).parents[1]
 #: A line of a contact kernel, and the same with another meaning to a compiler.
 EDITED = Path("hydro_sim_core/contact/pressure_field/walk.py")
-LINE, OTHER_LINE = "        if next_a >= 0 and next_b >= 0:\n", "        if next_a > -1 and next_b >= 0:\n"
+LINE, OTHER_LINE = "    if next_a >= 0 and next_b >= 0:\n", "    if next_a > -1 and next_b >= 0:\n"
 
 
 def start(checkout: Path, cache: Path) -> float:
