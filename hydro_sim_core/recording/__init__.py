@@ -3,6 +3,7 @@
 from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording.episodes import FileLimits, check_new_recording
 from hydro_sim_core.recording.message_index import MessageIndex, RecordedTopic
+from hydro_sim_core.recording.of_world import WorldRecording
 from hydro_sim_core.recording.parts import recording_files, run_files
 from hydro_sim_core.recording.reader import RecordedMessage, read_messages
 from hydro_sim_core.recording.recorder import Recorder, RecordingReport
@@ -15,6 +16,7 @@ __all__ = [
     "Recorder",
     "RecordingReport",
     "View",
+    "WorldRecording",
     "check_new_recording",
     "read_messages",
     "recording_files",

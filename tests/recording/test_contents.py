@@ -202,12 +202,22 @@ def test_rosbags_reads_topics_types_hashes_and_durability(record, tmp_path):
     reader.close()
 
 
-def test_the_example_of_the_documentation_runs(record, tmp_path, monkeypatch, capsys):
-    """A line for every joint state."""
+def examples() -> list[str]:
     page = (Path(__file__).parents[2] / "docs" / "recording.md").read_text()
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
+def test_the_example_of_a_reader_runs(record, tmp_path, monkeypatch, capsys):
+    """A line for every joint state."""
     _, handed = record(5)
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "recording.md", "exec"), {})
+    exec(compile(examples()[0], "recording.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
     assert lines == [f"{1e-9 * 10**6 * i} {handed[i].joint_positions.tolist()}" for i in range(6)]
+
+
+def test_the_example_of_a_program_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(examples()[1], "recording.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("grasp.mcap: ")
+    assert len(decoded(tmp_path / "grasp.mcap")["/joint_states"]) == 201
