@@ -50,18 +50,13 @@ def follow_arcs(model, scratch, p, dt):
     drift, v0.
     Writes scratch: bend, twist; scratch.problem: drift.
     """
-    R_WG, pair, problem, bend = (
-        scratch.patches.R_WG[p],
-        scratch.patches.pair[p],
-        scratch.problem,
-        scratch.bend,
-    )
+    problem, bend, V = scratch.problem, scratch.bend, scratch.twist
+    R_WG, n = scratch.patches.R_WG[p], scratch.push[scratch.patches.pair[p]]
     bend[:] = 0.0
     for side in range(2):
         _add_acceleration(model, scratch, p, side, bend)
     w0, w1, w2 = _turned_back(R_WG, bend[0], bend[1], bend[2])
     a0, a1, a2 = _turned_back(R_WG, bend[3], bend[4], bend[5])
-    n, V = scratch.push[pair], scratch.twist
     square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2]
     along = (a0 * n[0] + a1 * n[1] + a2 * n[2]) / square if square > 0.0 else 0.0
     half = 0.5 * dt
