@@ -109,12 +109,13 @@ def test_one_core_can_be_interrupted_as_well(monkeypatch: pytest.MonkeyPatch) ->
     assert batch.step_counts.tolist() == (counts + 2).tolist()
 
 
-def test_nobody_steps_on_after_ctrl_c() -> None:
+@pytest.mark.parametrize("steps", [10**8, 2**64])
+def test_nobody_steps_on_after_ctrl_c(steps: int) -> None:
     batch = hs.BatchWorld(falling(), 4, "cpu")
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        batch.step(10**8)
+        batch.step(steps)
     counts = batch.step_counts.tolist()
     time.sleep(0.1)
     assert batch.step_counts.tolist() == counts

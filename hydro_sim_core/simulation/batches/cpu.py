@@ -34,6 +34,8 @@ Struct = TypeVar("Struct")
 
 #: Steps of a world between two looks whether whoever asked for them has been interrupted.
 _BURST = 256
+#: More steps than anybody takes, in 64 bits with those that were taken.
+_MOST_STEPS = 2**62
 #: Bytes at whose multiples arrays begin: JAX takes over what begins at multiples of 64, and copies the rest.
 _ALIGNMENT = 64
 
@@ -112,7 +114,7 @@ class CpuWorlds:
             return
         self._note_pushes(going)
         steps, until = self.rows["machine.state.step"][:, 0], self.rows["order.until"][:, 0]
-        until[going] = steps[going] + n
+        until[going] = steps[going] + min(n, _MOST_STEPS)
         if self._turns is not None:
             self._step_in_turn(self._turns, self._without_new_commands(going, n))
         self._step_alone(going[steps[going] < until[going]])
