@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 #: Variables of the environment that say it, the first that is set; the second one is for numerical libraries at large.
 VARIABLES = ("HYDRO_SIM_THREADS", "OMP_NUM_THREADS")
@@ -15,17 +16,21 @@ def threads_allowed() -> int:
 
     It is 64 at most. What is no whole number says nothing.
     """
-    for name in VARIABLES:
-        given = os.environ.get(name, "")
-        if given.isdecimal():
-            return min(max(int(given), 1), _LIMIT)
-    return min(cores(), _MOST)
+    return _said(VARIABLES) or min(cores(), _MOST)
 
 
 def threads_of_a_batch() -> int:
     """Threads that step worlds of a batch: what ``HYDRO_SIM_THREADS`` says, else one for each core."""
-    given = os.environ.get(VARIABLES[0], "")
-    return min(max(int(given), 1), _LIMIT) if given.isdecimal() else cores()
+    return _said(VARIABLES[:1]) or cores()
+
+
+def _said(names: Sequence[str]) -> int:
+    """What the first of some variables says that says anything; 0 if none does."""
+    for name in names:
+        given = os.environ.get(name, "")
+        if given.isdecimal():
+            return min(max(int(given), 1), _LIMIT)
+    return 0
 
 
 def cores() -> int:

@@ -18,6 +18,7 @@ from hydro_sim_core.compilation.dependencies import callees_first, dependencies
 from hydro_sim_core.compilation.kernels import INTERPRETED, Entry, Kernel
 from hydro_sim_core.compilation.machine_code import load_code
 from hydro_sim_core.compilation.targets import Target, host
+from hydro_sim_core.threads import cores
 
 #: Largest number of compiler processes: more would only wait for the longest entry point, and each takes 300 MB.
 _MOST_WORKERS = 4
@@ -135,16 +136,12 @@ def _compile(missing: list[Entry], target: Target, count: _Count, codes: dict[En
     # The longest first, so that the processes end at about the same time.
     missing.sort(key=_weight, reverse=True)
     importable = [entry for entry in missing if _is_importable(entry)]
-    workers = min(len(importable), _num_processors(), _MOST_WORKERS)
+    workers = min(len(importable), cores(), _MOST_WORKERS)
     if workers > 1:
         _compile_in_workers(importable, target, workers, count, codes)
     for entry in missing:
         if entry not in codes:
             _compile_here(entry, target, count, codes)
-
-
-def _num_processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _weight(entry: Entry) -> int:

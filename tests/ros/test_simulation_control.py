@@ -23,6 +23,7 @@ from hydro_sim_core.assets import shipped_robots
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.scene_urdf import scene_urdf
 from hydro_sim_core.simulation.scenes import shipped_scene
+from support.ros.meanwhile import do_meanwhile
 from support.ros.simulation_bench import Simulation
 from support.ros.spawned_models import BALL, WHEEL
 
@@ -380,17 +381,9 @@ def test_reset_may_let_the_time_go_on():
 
 def test_an_edit_that_comes_second_is_made_anew(simulation):
     """Two changes at once are both carried out, whichever is ready first."""
-    control = simulation.control
-    inner = control._make
-    interrupted = []
-
-    async def meanwhile(build, base):
-        if not interrupted:
-            interrupted.append(True)
-            simulation.spawn(SpawnRequest(text=BALL, name="quick", X_FE=FAR))
-        return await inner(build, base)
-
-    control._make = meanwhile
+    do_meanwhile(
+        simulation.control, lambda: simulation.spawn(SpawnRequest(text=BALL, name="quick", X_FE=FAR))
+    )
     simulation.spawn(SpawnRequest(text=BALL, name="slow", X_FE=pose((0, 5, 30))))
     assert simulation.names == ("box", "quick", "slow", "ground")
 

@@ -9,6 +9,7 @@ from hydro_sim.simulation_control.refusals import Reason
 from hydro_sim.simulation_control.spawning import SpawnRequest
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.simulation.scenes import shipped_scene
+from support.ros.meanwhile import do_meanwhile
 from support.ros.spawned_models import BALL
 
 FAR = pose((0, 0, 30))
@@ -17,17 +18,8 @@ FAR = pose((0, 0, 30))
 def test_a_spawn_during_a_reset_of_what_was_spawned_is_not_forgotten(simulation):
     """It is not among what the reset has removed, and the next one finds it."""
     control = simulation.control
-    inner = control._make
-    interrupted = []
-
-    async def meanwhile(build, base):
-        if not interrupted:
-            interrupted.append(True)
-            simulation.spawn(SpawnRequest(text=BALL, name="late", X_FE=FAR))
-        return await inner(build, base)
-
     simulation.spawn(SpawnRequest(text=BALL, name="early", X_FE=FAR))
-    control._make = meanwhile
+    do_meanwhile(control, lambda: simulation.spawn(SpawnRequest(text=BALL, name="late", X_FE=FAR)))
     simulation.reset(time=False, state=False, spawned=True)
     assert simulation.names == ("box", "late", "ground")
     assert control.spawned == ["late"]
@@ -39,18 +31,9 @@ def test_a_spawn_during_a_reset_of_what_was_spawned_is_not_forgotten(simulation)
 def test_a_deletion_during_a_reset_of_what_was_spawned_is_no_fault(simulation):
     """What is gone already need not be removed."""
     control = simulation.control
-    inner = control._make
-    interrupted = []
-
-    async def meanwhile(build, base):
-        if not interrupted:
-            interrupted.append(True)
-            simulation.delete("first")
-        return await inner(build, base)
-
     for name in ("first", "second"):
         simulation.spawn(SpawnRequest(text=BALL, name=name, X_FE=FAR))
-    control._make = meanwhile
+    do_meanwhile(control, lambda: simulation.delete("first"))
     simulation.reset(time=False, state=False, spawned=True)
     assert simulation.names == ("box", "ground")
     assert control.spawned == []

@@ -15,9 +15,9 @@ Indices = NDArray[np.int64]
 
 
 def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: Machine) -> None:
-    """Copy time, motion, drives and the last step's contacts of everything that two models share, by name.
+    """Copy motion, drives and the last step's contacts of everything that two models share, by name.
 
-    Anything that only the new model has is left as it is.
+    Anything that only the new model has is left as it is, and so is the number of steps, which may have other lengths.
 
     Args:
         old: Model to copy from.
@@ -40,7 +40,6 @@ def carry_over(old: BuiltModel, old_machine: Machine, new: BuiltModel, machine: 
     for name in (
         "dt_previous",
         "substep",
-        "step",
         "unconverged",
         "unsettled",
         "deep",

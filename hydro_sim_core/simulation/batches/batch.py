@@ -28,7 +28,7 @@ from hydro_sim_core.simulation.stepping.model import Drives
 from hydro_sim_core.simulation.world.fixed_attributes import FixedAttributes
 from hydro_sim_core.simulation.world.link_wrenches import signs_of_pairs, wrench_about
 from hydro_sim_core.simulation.world.motion import LEAST_QUATERNION
-from hydro_sim_core.simulation.world.saved_state import SavedState
+from hydro_sim_core.simulation.world.saved_state import COUNTERS, SavedState
 from hydro_sim_core.simulation.world.world import World
 
 Backend = Literal["cpu", "cuda", "auto"]
@@ -36,8 +36,6 @@ _SOURCE = "BatchWorld"
 _BACKENDS = ("cpu", "cuda", "auto")
 #: Of numbers of worlds for which NumPy can say how much memory they need.
 _MOST_BITS = 62
-#: Steps that the state of a world counts.
-_COUNTED = ("unconverged", "unsettled", "deep", "faceless")
 
 
 class BatchWorld(FixedAttributes):
@@ -153,7 +151,7 @@ class BatchWorld(FixedAttributes):
         ``unconverged_steps``, ``unsettled_steps``, ``deep_steps`` and ``faceless_steps``.
         """
         rows = self._worlds.rows
-        return {f"{name}_steps": rows[f"machine.state.{name}"][:, 0].copy() for name in _COUNTED}
+        return {f"{name}_steps": rows[f"machine.state.{name}"][:, 0].copy() for name in COUNTERS}
 
     def step(self, n: int = 1) -> None:
         """Advance all worlds by ``n`` time steps; one that cannot go on stays where it is, see ``failures``.
@@ -428,7 +426,7 @@ def _unpickled(
         batch._worlds.parameter(name)[...] = values
     for i, state in enumerate(states):
         batch.load(i, state)
-        for name in _COUNTED:
+        for name in COUNTERS:
             batch._worlds.rows[f"machine.state.{name}"][i] = getattr(state.state, name)
     batch._worlds.failures.update(failures)
     return batch

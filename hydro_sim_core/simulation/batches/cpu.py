@@ -16,7 +16,7 @@ from hydro_sim_core.dynamics.kinematics import body_motions_of_all
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.cores import on_cores
 from hydro_sim_core.simulation.batches.host_memory import available_bytes
-from hydro_sim_core.simulation.batches.links import Begins, Pushes, mean_motions
+from hydro_sim_core.simulation.batches.links import Begins, Pushes, begins_of, mean_motions, pushes_of
 from hydro_sim_core.simulation.batches.stepping import VARIED, Begin
 from hydro_sim_core.simulation.batches.turns import Turns
 from hydro_sim_core.simulation.batches.written import Written
@@ -221,13 +221,7 @@ class CpuWorlds:
 
     def begins(self) -> Begins:
         """Where these steps began; see ``links.Worlds``, as for all of these."""
-        led_here = self._led_here[:, None]
-        return Begins(
-            *(
-                np.where(led_here, self.rows[f"begin.{name}"], self.rows[f"machine.state.{name}"])
-                for name in Begin._fields
-            )
-        )
+        return begins_of(np, self.rows, self._led_here)
 
     def motions_of_steps(self) -> tuple[Rows, Rows, Rows]:
         """With which momenta changed in these steps; see ``links.Worlds``."""
@@ -239,9 +233,7 @@ class CpuWorlds:
 
     def pushes(self) -> Pushes:
         """What pushed in them, beside contact."""
-        wrench = np.where(self._led_here[:, None, None], self._pushed.wrench, 0.0)
-        is_pulled = self._led_here & (self._pushed.num_pulls[:, 0] > 0)
-        return Pushes(wrench, np.flatnonzero(is_pulled).tolist())
+        return pushes_of(np, self._pushed, self._led_here)
 
     def body_motions(self, scene: int, q: Rows, v: Rows) -> tuple[Rows, Rows, Rows]:
         """How the bodies of a scene lie and move in some worlds."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.simulation.stepping.model import Loads
 from hydro_sim_core.simulation.world.link_masses import LinkMasses, momentum_rates, with_other_bodies
 from hydro_sim_core.simulation.world.link_wrenches import PatchRows, cross, signs_on_all, wrench_about
 from hydro_sim_core.simulation.world.world import World
@@ -78,6 +79,21 @@ class Worlds(Protocol):
             v: (m, nv) velocities.
             a: (m, nv) accelerations, rad/s^2 or m/s^2.
         """
+
+
+def begins_of(numpy: Any, rows: Mapping[str, Any], led_here: Any) -> Begins:
+    """``Worlds.begins`` of worlds with these rows, whose last steps led to their states or not (n,)."""
+
+    def begin(name: str) -> Any:
+        return numpy.where(led_here[:, None], rows[f"begin.{name}"], rows[f"machine.state.{name}"])
+
+    return Begins(begin("q"), begin("v"))
+
+
+def pushes_of(numpy: Any, pushed: Loads, led_here: Any) -> Pushes:
+    """``Worlds.pushes`` of worlds with these loads in their last steps, which led to their states or not (n,)."""
+    wrench = numpy.where(led_here[:, None, None], pushed.wrench, 0.0)
+    return Pushes(wrench, numpy.flatnonzero(led_here & (pushed.num_pulls[:, 0] > 0)).tolist())
 
 
 def mean_motions(begins: Begins, v: Any, dt: float) -> tuple[Any, Any, Any]:

@@ -25,7 +25,7 @@ from hydro_sim_core.dynamics.array_form import (
 from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.batches.last_step import LastSteps, copy_in, copy_out
-from hydro_sim_core.simulation.batches.links import Begins, Pushes, mean_motions
+from hydro_sim_core.simulation.batches.links import Begins, Pushes, begins_of, mean_motions, pushes_of
 from hydro_sim_core.simulation.batches.memory import Placed, Plan, on_host
 from hydro_sim_core.simulation.batches.programs import (
     CudaProgram,
@@ -391,12 +391,7 @@ class SideBySideWorlds:
 
     def begins(self) -> Begins:
         """Where these steps began; see ``links.Worlds``, as for all of these."""
-        rows, led_here = self.rows, self.numpy.asarray(self._last.led_here)[:, None]
-
-        def begin(name: str) -> Any:
-            return self.numpy.where(led_here, rows[f"begin.{name}"], rows[f"machine.state.{name}"])
-
-        return Begins(begin("q"), begin("v"))
+        return begins_of(self.numpy, self.rows, self.numpy.asarray(self._last.led_here))
 
     def motions_of_steps(self) -> tuple[Any, Any, Any]:
         """With which momenta changed in these steps; see ``links.Worlds``."""
@@ -404,10 +399,7 @@ class SideBySideWorlds:
 
     def pushes(self) -> Pushes:
         """What pushed in them, beside contact."""
-        led_here, num_pulls = self._last.led_here, on_host(self._pushed.num_pulls)[:, 0]
-        of_links = self.numpy.asarray(led_here)[:, None, None]
-        wrench = self.numpy.where(of_links, self._pushed.wrench, 0.0)
-        return Pushes(wrench, np.flatnonzero(led_here & (num_pulls > 0)).tolist())
+        return pushes_of(self.numpy, self._pushed, self.numpy.asarray(self._last.led_here))
 
     def body_motions(self, scene: int, q: Any, v: Any) -> tuple[Any, Any, Any]:
         """How the bodies of a scene lie and move in some worlds."""

@@ -22,7 +22,7 @@ from hydro_sim_core.simulation.stepping.model import Drives, Loads, Model, State
 from hydro_sim_core.simulation.stepping.pulls import STIFFNESS
 
 #: Counters of failures, which belong to the run and not to the state.
-_COUNTERS = ("unconverged", "unsettled", "deep", "faceless")
+COUNTERS = ("unconverged", "unsettled", "deep", "faceless")
 #: Fields of the drives that may be infinite.
 _MAY_BE_INFINITE = ("drives.limit",)
 _MEND = "save the state again"
@@ -74,7 +74,7 @@ class SavedState:
         """
         path = as_path(path, "SavedState.write")
         groups = {
-            name: {key: array.tolist() for key, array in group._asdict().items() if key not in _COUNTERS}
+            name: {key: array.tolist() for key, array in group._asdict().items() if key not in COUNTERS}
             for name, group in (("state", self.state), ("drives", self.drives), ("loads", self.loads))
         }
         data = {"scene": self.scene, "released": list(self.released), **groups}
@@ -86,7 +86,7 @@ class SavedState:
 
 def with_counters(state: State, of: State) -> State:
     """A state with the counters of failures of another one."""
-    return state._replace(**{name: getattr(of, name) for name in _COUNTERS})
+    return state._replace(**{name: getattr(of, name) for name in COUNTERS})
 
 
 def fingerprint(name: str, scene: LoadedScene, model: Model) -> str:
@@ -149,7 +149,7 @@ def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence
 
 
 def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> np.ndarray:
-    if key in _COUNTERS:
+    if key in COUNTERS:
         return np.zeros_like(like)
     try:
         values = np.array(group[key])
