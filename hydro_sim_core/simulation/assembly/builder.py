@@ -42,6 +42,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
 )
 from hydro_sim_core.simulation.assembly.point_pairs import point_pairs
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins, warn_of_soft_pairs
+from hydro_sim_core.simulation.assembly.round_pairs import axes_of_pairs
 from hydro_sim_core.simulation.assembly.start_overlaps import (
     LEAST_DEPTH,
     LinkOverlap,
@@ -173,6 +174,7 @@ def _model(
         **_pair_properties(colliders, pairs, masses_in_impacts(assembly.tree), damping),
         # In Drake's step, which keeps bounds, all faces press at their centroids.
         pair_moments=frozen(moments_of_pairs(colliders, pairs, options.keeps_bounds), np.int64),
+        pair_axis=frozen(axes_of_pairs(colliders, pairs, skinned)),
         points=points,
         compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,7 @@ from hydro_sim_core.geometry.margins import MarginRule
 from hydro_sim_core.geometry.skins import mean_side, rigid_skin
 from hydro_sim_core.progress import working
 from hydro_sim_core.simulation.assembly.pairs import Collider, Indices
+from hydro_sim_core.simulation.assembly.round_pairs import rolls_on
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +38,11 @@ def add_skins(
 ) -> tuple[list[Collider], Indices, Indices]:
     """Give one side of every rigid pair a skin.
 
-    The side with the smaller ``point_stiffness`` gets it; of two that have the same the one whose box has the smaller
-    sides, and of two without a half space before a simple shape before a mesh, and the one with fewer triangles. The
-    stiffness is that of a flat as large as the mean side of its box, or of the largest body on the skin if that is
-    smaller: a box sinks alike into tables of all sizes.
+    The side with the smaller ``point_stiffness`` gets it. If both have the same or none, what is round keeps its
+    surface on what is flat (``round_pairs``). Else, of two that have the same the one whose box has the smaller sides,
+    and of two without a half space before a simple shape before a mesh, and the one with fewer triangles. The stiffness
+    is that of a flat as large as the mean side of its box, or of the largest body on the skin if that is smaller: a box
+    sinks alike into tables of all sizes.
 
     Args:
         colliders: Collision geometries.
@@ -58,7 +61,7 @@ def add_skins(
     skinned: dict[int, float] = {}
     area = {i: mean_side(colliders[i].geometry) for i in ranks}
     for a, b in pairs.tolist():
-        soft, hard = (a, b) if ranks[a] <= ranks[b] else (b, a)
+        soft, hard = (a, b) if _has_skin(colliders, ranks, a, b) else (b, a)
         skinned[soft] = max(skinned.get(soft, 0.0), min(area[soft], area[hard]))
         is_first = canonical_order(_WITH_SKIN[colliders[soft].geometry.kind], colliders[hard].geometry.kind)
         ordered.append((soft, hard) if is_first else (hard, soft))
@@ -90,6 +93,14 @@ def _skin(collider: Collider, margin_rule: MarginRule, area: float) -> Geometry:
             f"{file}{error.problem}",
             error.mend,
         ) from None
+
+
+def _has_skin(colliders: Sequence[Collider], ranks: Mapping[int, tuple[Any, ...]], a: int, b: int) -> bool:
+    """Whether of two rigid colliders it is the first that gets a skin."""
+    is_alike = ranks[a][0] == ranks[b][0]
+    if is_alike and rolls_on(colliders[b], colliders[a]):
+        return True
+    return ranks[a] <= ranks[b] and not (is_alike and rolls_on(colliders[a], colliders[b]))
 
 
 def _rank(collider: Collider) -> tuple[float, float, bool, bool, int]:

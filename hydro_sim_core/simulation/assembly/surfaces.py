@@ -14,6 +14,8 @@ from hydro_sim_core.dynamics import frozen
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.progress import working
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
+from hydro_sim_core.simulation.assembly.round_pairs import half_axis
+from hydro_sim_core.simulation.stepping.round_sides import NOT_ROUND
 
 
 def distinct_shapes(colliders: Sequence[Collider]) -> list[Geometry]:
@@ -36,7 +38,7 @@ def surfaces(colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.
     return {
         "geometries": geometry_set,
         "pair_rows": frozen(np.where(skinned, row_skin[pairs], row_own[pairs]), np.int64, (-1, 2)),
-        "geometry_box": frozen([_box(c.skin or c.geometry) for c in colliders], shape=(-1, 6)),
+        "geometry_box": frozen([_box(c) for c in colliders], shape=(-1, 6)),
         "geometry_body": frozen([c.body for c in colliders], np.int64),
         "geometry_row": frozen(row_own, np.int64),
         "stiffness": frozen([c.geometry.steepest_slope for c in colliders]),
@@ -50,11 +52,18 @@ def surfaces(colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.
     }
 
 
-def _box(geometry: Geometry) -> Floats:
-    """Centre and half lengths (6,) of the box of a geometry in its frame, m; infinite for a half space."""
+def _box(collider: Collider) -> Floats:
+    """Centre and half lengths (6,) of the box of a geometry in its frame, m; infinite for a half space.
+
+    That of a round body holds its mesh in any turn about its z axis.
+    """
+    geometry = collider.skin or collider.geometry
     if geometry.is_half_space:
         return np.array([0.0, 0.0, 0.0, math.inf, math.inf, math.inf])
-    lower, upper = geometry.tree_boxes[0, :3], geometry.tree_boxes[0, 3:]
+    lower, upper = np.split(geometry.tree_boxes[0].copy(), 2)
+    if half_axis(collider) != NOT_ROUND:
+        upper[:2] = max(float(upper[:2].max()), -float(lower[:2].min()))
+        lower[:2] = -upper[:2]
     return np.concatenate([0.5 * (lower + upper), 0.5 * (upper - lower)])
 
 

@@ -26,7 +26,8 @@ from hydro_sim_core.simulation.integrators.continuous_forces import (
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
-from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
+from hydro_sim_core.simulation.stepping.placement import twist_of_pair
+from hydro_sim_core.simulation.stepping.round_sides import set_pose_for_faces
 
 #: Difference of a coordinate or velocity: far above round-off, far below depths and stiction speeds.
 JACOBIAN_STEP = 1e-8
@@ -146,7 +147,7 @@ def _press_linear_patches(model, scratch, linear, v):
         a, b = model.pairs[scratch.patches.pair[p], 0], model.pairs[scratch.patches.pair[p], 1]
         body_a, body_b = model.geometry_body[a], model.geometry_body[b]
         R, x, twist = scratch.R_WG[b], scratch.p_WG[b], change[6:]
-        _set_motion(scratch, p, a, b, change)
+        _set_motion(model, scratch, p, change)
         twist_of_pair(tree.V_WB, body_a, body_b, R, x, twist)
         if model.running.shape[0] > 0:
             add_surface_velocity(model, scratch, p, twist[3:])
@@ -164,14 +165,14 @@ def _press_linear_patches(model, scratch, linear, v):
 
 
 @kernel
-def _set_motion(scratch, p, a, b, motion):
-    """Write by how much geometry b has moved relative to a (6,) since the faces of patch p were found, in b's axes.
+def _set_motion(model, scratch, p, motion):
+    """Write by how much geometry B has moved relative to A (6,) since the faces of patch p were found, in B's axes.
 
-    Reads scratch: R_BA, p_BA; scratch.patches: R_BA, p_BA.
+    Reads scratch: R_BA, p_BA; scratch.patches: R_BA, p_BA, pair.
     Writes scratch: R_BA, p_BA.
     """
     R, x, R0, x0 = scratch.R_BA, scratch.p_BA, scratch.patches.R_BA[p], scratch.patches.p_BA[p]
-    set_relative_pose(scratch, a, b, R, x)
+    set_pose_for_faces(model, scratch, scratch.patches.pair[p], R, x)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         # Twice the turn of a; of E = R R0^T the part that is skew.

@@ -39,7 +39,8 @@ from hydro_sim_core.contact.quality import DEEP_SHARE
 from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
-from hydro_sim_core.simulation.stepping.placement import bounds_apart, set_relative_pose
+from hydro_sim_core.simulation.stepping.placement import bounds_apart
+from hydro_sim_core.simulation.stepping.round_sides import set_pose_for_faces
 from hydro_sim_core.simulation.stepping.sharp_edges import join_at_sharp_edges
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.options import LEAST_FACES
@@ -129,15 +130,14 @@ def _find_patch(model, state, scratch, pair, p, count):
     far side. The pair therefore stores the direction of its force while the contact is sound, and in deep contact uses
     the part of the equilibrium surface that pushes in this direction (``docs/contact_models.md``, deep contact).
 
-    Reads model: pair_rows, pairs; scratch: R_BA, p_BA, push; state: push; scratch.patches: num_deep, num_faceless;
+    Reads model: pair_rows; scratch: R_BA, p_BA, push; state: push; scratch.patches: num_deep, num_faceless;
     scratch.query: report.
     Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, faceless_pair, faded_force,
     is_recovered, num_deep, num_faceless; scratch.query: ahead.
     """
-    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
-    set_relative_pose(scratch, a, b, R_BA, p_BA)
+    set_pose_for_faces(model, scratch, pair, R_BA, p_BA)
     a, b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     push, sound = scratch.push[pair], state.push[pair]
     for i in range(3):

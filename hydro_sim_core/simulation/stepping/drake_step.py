@@ -24,9 +24,10 @@ from hydro_sim_core.simulation.stepping.fastest import all_slow_enough
 from hydro_sim_core.simulation.stepping.loads import apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import fill_up, set_patch_jacobian, set_reference_point
-from hydro_sim_core.simulation.stepping.placement import bounds_apart, place_geometries, set_relative_pose
+from hydro_sim_core.simulation.stepping.placement import bounds_apart, place_geometries
 from hydro_sim_core.simulation.stepping.point_contacts import find_points
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls, stiffen_by_pulls
+from hydro_sim_core.simulation.stepping.round_sides import set_pose_for_faces
 from hydro_sim_core.simulation.stepping.step import (
     DONE,
     NO_ROOM,
@@ -113,7 +114,7 @@ def _find_patches(model, scratch):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         if bounds_apart(scratch.bounds[a], scratch.bounds[b]):
             continue
-        set_relative_pose(scratch, a, b, scratch.R_BA, scratch.p_BA)
+        set_pose_for_faces(model, scratch, pair, scratch.R_BA, scratch.p_BA)
         a, b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
         found = find_faces(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)
         if found <= faces.num_vertices.shape[0] and model.splits_faces:

@@ -61,6 +61,8 @@ class Model(NamedTuple):
         pair_rate: (P,) steps a second from which on overlaps that were not foreseen hold little energy; 0 if rigid.
         pair_flat: (P,) stiffness of a flat contact of the smaller body's largest side, N/m; 0 if rigid.
         pair_moments: (P,) which faces press with all moments, see ``face_points``.
+        pair_axis: (P,) half length of the axis about which the mesh of A may be turned, m: 0 of a ball, which may be in
+            every way; ``round_sides.NOT_ROUND`` where it may not be.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -97,6 +99,7 @@ class Model(NamedTuple):
     pair_rate: ConstFloat1D
     pair_flat: ConstFloat1D
     pair_moments: ConstInt1D
+    pair_axis: ConstFloat1D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D

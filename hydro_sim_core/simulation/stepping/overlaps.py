@@ -19,6 +19,7 @@ from hydro_sim_core.contact.pressure_field.report import OVERLAPS
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area, pressure_at, set_points
 from hydro_sim_core.simulation.stepping.placement import twist_of_pair
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
+from hydro_sim_core.simulation.stepping.round_sides import turn_round_side
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT
 
@@ -154,6 +155,7 @@ def overlap_at(model, scratch, pair, time):
     first = scratch.patches.first_face[scratch.patches.num[0]]
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
     set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA)
+    turn_round_side(model, pair, R_BA, p_BA)
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:

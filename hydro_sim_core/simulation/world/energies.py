@@ -12,6 +12,7 @@ from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.simulation.stepping.model import Model
+from hydro_sim_core.simulation.stepping.round_sides import turn_round_side
 
 
 class Energies(NamedTuple):
@@ -54,10 +55,11 @@ def elastic_energy(model: Model, posture: TreeEvaluator) -> float:
     a, b = pairs.T
     near = np.all((low[a] <= high[b]) & (low[b] <= high[a]), axis=1)
     total = 0.0
-    for (first, second), (row_a, row_b) in zip(
-        pairs[near].tolist(), model.pair_rows[: len(pairs)][near].tolist(), strict=True
-    ):
-        total += overlap_energy(model.geometries, row_a, row_b, *relative_pose(poses[first], poses[second]))
+    for pair in np.flatnonzero(near).tolist():
+        (first, second), (row_a, row_b) = pairs[pair].tolist(), model.pair_rows[pair].tolist()
+        R_BA, p_BA = relative_pose(poses[first], poses[second])
+        turn_round_side(model, pair, R_BA, p_BA)
+        total += overlap_energy(model.geometries, row_a, row_b, R_BA, p_BA)
     return total
 
 
