@@ -24,6 +24,7 @@ from hydro_sim_core.experiments import (
     patch_moments,
     point_contact,
     rocking,
+    rolling,
     scm_profile,
     sliding_disk,
     slip_control,
@@ -88,6 +89,11 @@ EXPERIMENTS = {
         "Creep below and acceleration above the friction angle of a block on a slope, against Coulomb's law.",
         lambda quick: incline.run((10.0, 25.0), (35.0,)) if quick else incline.run(),
         incline.plot,
+    ),
+    "rolling": Experiment(
+        "Rigid balls and cylinders roll and slip down slopes, and along level ground, as rigid mechanics says.",
+        lambda quick: rolling.run((10.0, 38.0)) if quick else rolling.run(),
+        rolling.plot,
     ),
     "sphere_convergence": Experiment(
         "Force of a sphere on a half space against the closed form, at second order in the mesh size.",

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.solvers.problem import LIMIT_INVERSE_R, LIMIT_SIGN, LIMIT_TARGET
 
-#: Speed below which Coulomb friction in a joint is regularised, rad/s or m/s.
-JOINT_STICTION_SPEED = 1e-4
+#: Speed below which Coulomb friction in a joint is regularised, as a multiple of the ``stiction_speed`` of contact.
+JOINT_STICTION = 10.0
 
 
 class JointResponse(NamedTuple):
@@ -61,14 +61,15 @@ def drive_impulse(problem, i, v):
 def friction_impulse(problem, i, v):
     """``JointResponse`` of regularised Coulomb friction.
 
-    Reads problem: dt, joint_friction.
+    Reads problem: dt, joint_friction, joint_slip.
     """
     effort = problem.dt[0] * problem.joint_friction[i]
     if effort == 0.0:
         return JointResponse(0.0, 0.0)
-    soft2 = v * v + JOINT_STICTION_SPEED * JOINT_STICTION_SPEED
+    slip = problem.joint_slip[0]
+    soft2 = v * v + slip * slip
     soft = math.sqrt(soft2)
-    stiffness = effort * JOINT_STICTION_SPEED * JOINT_STICTION_SPEED / (soft * soft2)
+    stiffness = effort * slip * slip / (soft * soft2)
     return JointResponse(-effort * v / soft, stiffness)
 
 

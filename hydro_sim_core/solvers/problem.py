@@ -68,6 +68,7 @@ class ContactProblem(NamedTuple):
         speed_limit: (nv,) speed beyond which the drive does not accelerate.
         speed_gain: (nv,) decrease of an accelerating effort per unit of excess speed, N m s.
         joint_friction: (nv,) Coulomb friction, N m.
+        joint_slip: (1,) speed below which that is regularised, rad/s or m/s.
         points: Contacts at equivalent points, which are the last patches; they have no faces.
     """
 
@@ -94,6 +95,7 @@ class ContactProblem(NamedTuple):
     speed_limit: Float1D
     speed_gain: Float1D
     joint_friction: Float1D
+    joint_slip: Float1D
     points: PointContacts
 
 
@@ -133,5 +135,6 @@ def make_problem(
         speed_limit=np.zeros(nv),
         speed_gain=np.zeros(nv),
         joint_friction=np.zeros(nv),
+        joint_slip=np.zeros(1),
         points=make_point_contacts(max_points, max_conditions, max_patches),
     )

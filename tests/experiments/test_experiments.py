@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,12 +20,14 @@ from hydro_sim_core.experiments import (
     energy,
     find_experiment,
     incline,
+    rolling,
     slip_control,
     spatula_release,
     spatula_slip,
     turning_balls,
 )
 from hydro_sim_core.experiments.published_scenes import published_scene
+from hydro_sim_core.simulation.assembly import builder
 from support.experiments.quick_forms import assert_quick_form_agrees
 
 finite = st.floats(-1e6, 1e6)
@@ -133,6 +136,17 @@ def test_a_slope_half_a_degree_off_is_noticed(monkeypatch):
     monkeypatch.setattr(incline, "make_world", lambda angle: worlds(angle + math.radians(0.5)))
     assert not incline.run(creeping=(10.0,), sliding=()).agrees
     assert not incline.run(creeping=(), sliding=(35.0,)).agrees
+
+
+def test_balls_and_cylinders_roll_and_slip_as_rigid_bodies_do():
+    report = rolling.run(angles=(2.0, 28.0, 38.0))
+    assert [c.quantity for c in report.comparisons if not c.agrees] == []
+
+
+def test_facets_are_noticed_wherever_something_rolls_on_them(monkeypatch):
+    monkeypatch.setattr(builder, "axes_of_pairs", lambda colliders, pairs, skinned: np.full(len(pairs), -1.0))
+    report = rolling.run(angles=(10.0, 38.0))
+    assert [c.quantity for c in report.comparisons if c.agrees] == []
 
 
 def test_one_percent_more_friction_is_noticed_wherever_coulomb_is_the_reference(monkeypatch):

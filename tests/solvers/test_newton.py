@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hydro_sim_core.solvers import SolverOptions, make_problem, make_solver_scratch, solver_entry
-from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED, joint_impulse
+from hydro_sim_core.solvers.joint_terms import joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 from hydro_sim_core.solvers.newton import MAX_SOLVES, SETTLED_CHANGE
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, ITERATIONS, SOLVES
@@ -108,7 +108,7 @@ def _joint_work(made: MadeProblem, i: int, end: float) -> float:
 
     Friction has none, but bends at the stiction speed, and less and less beyond: there pieces grow threefold.
     """
-    bends = JOINT_STICTION_SPEED * 3.0 ** np.arange(-1, 14)
+    bends = made.problem.joint_slip[0] * 3.0 ** np.arange(-1, 14)
     kinks = np.array([0.0, end, *_corners(made, i), *bends, *-bends])
     kinks = np.unique(np.clip(kinks, min(0.0, end), max(0.0, end)))
     nodes, weights = np.polynomial.legendre.leggauss(12)

@@ -31,7 +31,7 @@ from hydro_sim_core.simulation.stepping.placement import place_geometries, twist
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.solvers.face_laws import normal_law
-from hydro_sim_core.solvers.joint_terms import drive_impulse, joint_impulse
+from hydro_sim_core.solvers.joint_terms import JOINT_STICTION, drive_impulse, joint_impulse
 from hydro_sim_core.solvers.linear import factorise, solve_factorised
 
 #: Time (s) over which impulse and force are equal in number, so that the convex models' laws apply here too.
@@ -149,11 +149,11 @@ def solve_accelerations(model, scratch, acceleration):
 def _load_joints(model, drives, scratch, dt, q):
     """Load joint limits, drives and friction of all velocities, as forces.
 
-    Reads scratch: M, gravity; model.tree: friction, q_of_v.
-    Writes scratch.problem: dt, joint_friction.
+    Reads scratch: M, gravity; model.options: stiction_speed; model.tree: friction, q_of_v.
+    Writes scratch.problem: dt, joint_friction, joint_slip.
     """
     problem = scratch.problem
-    problem.dt[0] = _UNIT_TIME
+    problem.dt[0], problem.joint_slip[0] = _UNIT_TIME, JOINT_STICTION * model.options.stiction_speed
     for i in range(scratch.M.shape[0]):
         coordinate = model.tree.q_of_v[i]
         position, inertia = q[coordinate] if coordinate >= 0 else 0.0, scratch.M[i, i]

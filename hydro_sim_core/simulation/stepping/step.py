@@ -27,7 +27,7 @@ from hydro_sim_core.simulation.stepping.point_contacts import find_points, load_
 from hydro_sim_core.simulation.stepping.point_patches import show_points, write_patches_of_points
 from hydro_sim_core.simulation.stepping.pulls import stiffen_by_pulls
 from hydro_sim_core.solvers.islands import find_islands
-from hydro_sim_core.solvers.joint_terms import drive_impulse
+from hydro_sim_core.solvers.joint_terms import JOINT_STICTION, drive_impulse
 from hydro_sim_core.solvers.newton import SETTLED_CHANGE
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
 from hydro_sim_core.solvers.solve import SolverEntry
@@ -57,13 +57,13 @@ def evaluate_dynamics(model, state, scratch):
 def load_inertia(model, state, scratch, dt):
     """Load A = M + dt D + dt^2 K / 2, with joint damping D and springs K, and the velocities at the step's begin.
 
-    Reads scratch: M; state: v; model.tree: damping, friction, spring_stiffness; scratch.problem: A;
-    scratch.problem.islands: order, tree_begin, tree_end.
-    Writes scratch.problem: A, dt, joint_friction, v0.
+    Reads scratch: M; state: v; model.options: stiction_speed; model.tree: damping, friction, spring_stiffness;
+    scratch.problem: A; scratch.problem.islands: order, tree_begin, tree_end.
+    Writes scratch.problem: A, dt, joint_friction, joint_slip, v0.
     """
     problem = scratch.problem
     order, tree_begin, tree_end = problem.islands.order, problem.islands.tree_begin, problem.islands.tree_end
-    problem.dt[0] = dt
+    problem.dt[0], problem.joint_slip[0] = dt, JOINT_STICTION * model.options.stiction_speed
     for k in range(state.v.shape[0]):
         problem.v0[k] = state.v[order[k]]
     for k in range(model.forest.velocities.shape[0]):

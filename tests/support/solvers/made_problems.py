@@ -10,7 +10,6 @@ from hydro_sim_core.dynamics import Forest
 from hydro_sim_core.simulation.stepping.patch_loading import LEAST_INVERSE_MASS
 from hydro_sim_core.solvers import ContactProblem, SolverOptions, find_islands, make_problem
 from hydro_sim_core.solvers.face_laws import FRICTION_SOFTNESS
-from hydro_sim_core.solvers.joint_terms import JOINT_STICTION_SPEED
 from hydro_sim_core.solvers.problem import (
     ELASTIC,
     FRICTION,
@@ -146,6 +145,7 @@ def random_problem(seed: int) -> MadeProblem:
     problem.drive_limit[:] = driven * 10.0 ** rng.uniform(-1.0, 2.0, nv)
     problem.speed_limit[:] = np.where(rng.random(nv) < 0.5, 0.1, np.inf)
     problem.speed_gain[:] = np.diag(problem.A) / DT
+    problem.joint_slip[0] = 1e-4
     problem.joint_friction[:] = np.where(rng.random(nv) < 0.3, 1.0, 0.0)
     return MadeProblem(problem, patches)
 
@@ -218,7 +218,7 @@ def joint_impulses(problem: ContactProblem, v: np.ndarray) -> np.ndarray:
     effort = np.clip(problem.drive_bias - problem.drive_gain * v, -problem.drive_limit, problem.drive_limit)
     push = np.maximum(np.abs(effort) - problem.speed_gain * np.abs(excess), 0.0)
     drives = DT * np.where(effort * excess > 0.0, np.sign(effort) * push, effort)
-    friction = -DT * problem.joint_friction * v / np.sqrt(v**2 + JOINT_STICTION_SPEED**2)
+    friction = -DT * problem.joint_friction * v / np.sqrt(v**2 + problem.joint_slip**2)
     return stops + drives + friction
 
 
