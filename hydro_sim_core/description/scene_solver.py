@@ -76,8 +76,8 @@ class SolverSettings(Section):
     )
     stiction_speed: Annotated[Positive, Field(ge=1e-9, le=1.0)] = Field(
         1e-5,
-        description="Sliding speed at which friction is 71 % of full; what holds on a slope creeps about so, and joints "
-        "with friction at ten times that, in rad/s or m/s.",
+        description="Sliding speed at which friction is 71 % of full; what holds on a slope creeps about so, and "
+        "joints with friction at ten times that, in rad/s or m/s.",
         json_schema_extra=unit("m/s"),
     )
     relag: Flag = Field(
