@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -12,27 +13,29 @@ from hydro_sim_core.simulation.stepping.machine import Machine
 
 Array = NDArray[np.float64]
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]
+#: Pieces whose faces are kept at most before they are put together.
+_MOST_KEPT = 8
 
 
 class Told(NamedTuple):
     """Impulses of the pieces of a time step so far, and the faces to show them with.
 
     Moments are about the world's origin, because reference points move from piece to piece. The faces of a pair are
-    those of the last piece in which it pressed: a body that lands and leaves within a step is told with the impulse and
-    the faces of its touch.
+    those of the last piece in which it pressed, or of the first one if it did not: a body that lands and leaves within
+    a step is told with the impulse and the faces of its touch.
 
     Attributes:
         pairs: For each piece, (P,) rows of the model's pairs.
         impulses: For each piece, (P, 9) moment and force on B, and its part along normals, times the length of the
             piece, N m s and N s.
         effort: (nv,) efforts times lengths.
-        shown: Patches with these faces, one for each pair so far.
+        kept: Contacts of pieces in their order, without those of which later ones show every pair.
     """
 
     pairs: tuple[NDArray[np.int64], ...] = ()
     impulses: tuple[Array, ...] = ()
     effort: Array | float = 0.0
-    shown: KeptContacts | None = None
+    kept: tuple[KeptContacts, ...] = ()
 
     def with_last(self, machine: Machine, length: float) -> Told:
         """These pieces and then the one of ``length`` (s) that a machine has just taken."""
@@ -47,18 +50,15 @@ class Told(NamedTuple):
             (*self.pairs, contacts.pair),
             (*self.impulses, length * np.concatenate((moment, force, contacts.normal_force), axis=1)),
             effort,
-            contacts if self.shown is None else _updated(self.shown, contacts),
+            _with_later(self.kept, contacts),
         )
 
     def put_into(self, machine: Machine, length: float) -> None:
         """Make the averages over a time step of ``length`` (s) what a machine tells of its last step."""
         machine.scratch.effort[:] = self.effort / length
-        if self.shown is None:
+        if not self.kept:
             return
-        contacts = self.shown
-        if np.any(contacts.pair[1:] < contacts.pair[:-1]):
-            contacts = contacts.selected(np.argsort(contacts.pair))
-        # In the order of pairs, as queries find them.
+        contacts = _shown(self.kept)
         pairs, rows = np.unique(np.concatenate(self.pairs), return_inverse=True)
         mean = np.zeros((len(pairs), 9))
         np.add.at(mean, rows, np.concatenate(self.impulses) / length)
@@ -74,10 +74,30 @@ def _cross(a: Array, b: Array) -> Array:
     return product
 
 
-def _updated(shown: KeptContacts, contacts: KeptContacts) -> KeptContacts:
-    """Replace patches by later ones of the same pairs that press, and add those of other pairs."""
-    presses = contacts.normal_force.any(axis=1)
-    if presses.all() and np.array_equal(shown.pair, contacts.pair):
-        return contacts
-    newer = contacts.selected(np.flatnonzero(presses | ~np.isin(contacts.pair, shown.pair)))
-    return newer.joined(shown.selected(np.flatnonzero(~np.isin(shown.pair, newer.pair))))
+def _pressing(contacts: KeptContacts) -> set[int]:
+    """Pairs that press."""
+    pressing: set[int] = set(contacts.pair[contacts.normal_force.any(axis=1)].tolist())
+    return pressing
+
+
+def _with_later(kept: tuple[KeptContacts, ...], contacts: KeptContacts) -> tuple[KeptContacts, ...]:
+    """Contacts of pieces and of a later one, without those that it shows all of."""
+    pressing = _pressing(contacts)
+    needed = (*(one for one in kept if not pressing.issuperset(one.pair.tolist())), contacts)
+    return needed if len(needed) <= _MOST_KEPT else (_shown(needed),)
+
+
+def _shown(kept: tuple[KeptContacts, ...]) -> KeptContacts:
+    """Patches of all pairs in the order of pairs, as queries find them: each of the piece that shows it."""
+    piece_of: dict[int, int] = {}
+    for piece, contacts in enumerate(kept):
+        piece_of.update(
+            dict.fromkeys(_pressing(contacts) | set(contacts.pair.tolist()) - set(piece_of), piece)
+        )
+    parts = []
+    for piece, contacts in enumerate(kept):
+        rows = [row for row, pair in enumerate(contacts.pair.tolist()) if piece_of[pair] == piece]
+        if rows:
+            parts.append(contacts if len(rows) == len(contacts.pair) else contacts.selected(np.array(rows)))
+    shown = reduce(KeptContacts.joined, parts)
+    return shown if np.all(shown.pair[1:] > shown.pair[:-1]) else shown.selected(np.argsort(shown.pair))

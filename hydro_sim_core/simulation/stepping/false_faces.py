@@ -24,7 +24,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
 from hydro_sim_core.simulation.stepping.look_ahead import set_motions
-from hydro_sim_core.simulation.stepping.overlaps import gets_deeper, poses_of, set_moved_relative_pose
+from hydro_sim_core.simulation.stepping.overlaps import poses_of, set_moved_relative_pose, way_deeper
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
 from hydro_sim_core.simulation.stepping.round_sides import rolls
 
@@ -89,8 +89,9 @@ def missed_a_collision(model, scratch, dt):
         reach = scratch.motion[model.pairs[pair, 0]] + scratch.motion[model.pairs[pair, 1]]
         allowance = _allowance(model, scratch, pair)
         # Without a finite way there is nothing to look at, and the step fails.
-        if math.isfinite(reach) and gets_deeper(
-            model, scratch, pair, reach, 0.0, 0.0, allowance, 0.0, math.inf, dt
+        if (
+            math.isfinite(reach)
+            and way_deeper(model, scratch, pair, reach, 0.0, 0.0, allowance, 0.0, math.inf, dt) > 0.0
         ):
             scratch.num_false[0] = 0
             return True

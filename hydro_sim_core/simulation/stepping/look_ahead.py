@@ -24,20 +24,21 @@ from hydro_sim_core.simulation.stepping.collision import LOOK, parts_of_faces
 from hydro_sim_core.simulation.stepping.overlaps import (
     MOST_POSES,
     depth_and_energy,
-    gets_deeper,
     has_faces,
     overlap_at,
     overlap_foreseen,
     overlap_now,
     overlap_of_solve,
     spread_of_points,
+    way_deeper,
     way_into_overlap,
 )
 from hydro_sim_core.simulation.stepping.placement import largest_speed
 from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 
-#: Largest number of pieces of a step.
-MOST_PIECES = 256
+#: Largest number of pieces of a step, and least of one in which two rigid bodies would come into each other, if they
+#: move so far in it.
+MOST_PIECES, LEAST_PIECES = 256, 4
 #: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with.
 RIGID_SHARE = 0.1
 #: Share of the depth that a solve has foreseen, or found, by which two rigid bodies may come deeper than that, if the
@@ -236,9 +237,12 @@ def _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, 
             # The solve stops what it has faces for, and is judged afterwards.
             return 1
     room = model.pair_room[pair]
-    if gets_deeper(model, finder, pair, reach, depth, energy, room, share, gain, dt):
-        return math.ceil(min(reach / stride, MOST_PIECES))
-    return 1
+    way = way_deeper(model, finder, pair, reach, depth, energy, room, share, gain, dt)
+    if way == 0.0:
+        return 1
+    # What comes within reach by tumbling or sliding approaches by less of it.
+    pieces = max(LEAST_PIECES, math.ceil(min(way / stride, MOST_PIECES)))
+    return min(pieces, math.ceil(min(reach / stride, MOST_PIECES)))
 
 
 @kernel

@@ -37,8 +37,10 @@ def poses_of(model, pair, reach):
 
 
 @kernel
-def gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt):
-    """Whether the bodies of a pair, if they went on freely, would overlap more than now or as expected within the step.
+def way_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt):
+    """Way that the bodies of a pair, if they went on freely, would approach into more overlap than now or expected, m.
+
+    It is 0 where they do not overlap more within the step, and ``reach`` where they do without faces that approach.
 
     Args:
         model: ``Model``.
@@ -51,16 +53,20 @@ def gets_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, d
         share: The same as a share of their present depth; the larger one holds.
         gain: Energy that the overlap may gain, J; infinite if its depth alone matters.
         dt: Length of the step, s.
+
+    Reads scratch.patches: first_face, num.
     """
     poses = poses_of(model, pair, reach)
     deep, stored = overlap_now(model, scratch, pair)
     deep, stored = max(deep, depth), max(stored, energy)
     most_depth, most_energy = deep + max(room, share * deep), stored + gain
     for k in range(1, poses + 1):
-        deep, stored, _ = overlap_at(model, scratch, pair, dt * k / poses)
+        deep, stored, num = overlap_at(model, scratch, pair, dt * k / poses)
         if deep > most_depth or stored > most_energy:
-            return True
-    return False
+            first = scratch.patches.first_face[scratch.patches.num[0]]
+            way = dt * _fastest_approach(model, scratch, pair, first, first + num) if num > 0 else reach
+            return min(way, reach) if way > 0.0 else reach
+    return 0.0
 
 
 @kernel
@@ -113,6 +119,25 @@ def _speed_of_approach(model, scratch, pair, first, last):
             force, speed = face.area * face.pressure, speed_along_normal(face, about, V)
             forces, squares = forces + force, squares + force * (speed * speed)
     return math.sqrt(squares / forces) if forces > 0.0 else 0.0
+
+
+@kernel
+def _fastest_approach(model, scratch, pair, first, last):
+    """Largest speed along the normals of faces that were found last and press, m/s.
+
+    Reads model: geometry_body, pairs; scratch: V_WB, X_moved, twist; scratch.faces: data.
+    Writes scratch: twist.
+    """
+    data, V, X_WB, about = scratch.faces.data, scratch.twist, scratch.X_moved[1], (0.0, 0.0, 0.0)
+    body_a = model.geometry_body[model.pairs[pair, 0]]
+    body_b = model.geometry_body[model.pairs[pair, 1]]
+    twist_of_pair(scratch.V_WB, body_a, body_b, X_WB[:, :3], X_WB[:, 3], V)
+    fastest = 0.0
+    for f in range(first, last):
+        face = face_at(data, f)
+        if face.pressure > 0.0:
+            fastest = max(fastest, abs(speed_along_normal(face, about, V)))
+    return fastest
 
 
 @kernel
