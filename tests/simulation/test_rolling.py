@@ -101,23 +101,48 @@ def on_tiles(shape: str, time_step: float, friction: float, height: float, lies:
     return world
 
 
-@pytest.mark.parametrize(("time_step", "lost"), [(1e-3, 0.004), (1e-2, 0.24)])
-@pytest.mark.parametrize("shape", ["sphere", "cylinder"])
-def test_what_is_round_rolls_over_seams(shape: str, time_step: float, lost: float) -> None:
-    """It lost half its speed in half a second, at either step."""
-    world = on_tiles(shape, time_step, 0.3, RADIUS, lies=True)
-    world.place("body", world.frame_pose("body"), [0.0, 1.0 / RADIUS, 0.0, 1.0, 0.0, 0.0])
+@pytest.mark.parametrize("time_step", [1e-3, 5e-3, 1e-2])
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_round_rolls_and_slides_over_seams(shape: str, friction: float, time_step: float) -> None:
+    """It lost half its speed in half a second as it rolled, and up to 30 % and straightness as it slid."""
+    world, spin = on_tiles(shape, time_step, friction, RADIUS, lies=True), friction / 0.3 / RADIUS
+    world.place("body", world.frame_pose("body"), [0.0, spin, 0.0, 1.0, 0.0, 0.0])
     world.step(round(0.5 / time_step))
-    assert 1.0 - lost < world.v[3] < 1.0
-    assert world.frame_pose("body")[2, 3] == pytest.approx(RADIUS, abs=1.5e-3)
+    np.testing.assert_allclose(world.v[3:], [1.0, 0.0, 0.0], rtol=0, atol=2e-3)
+    np.testing.assert_allclose(world.v[:3], [0.0, spin, 0.0], rtol=0, atol=3e-2)
+    assert world.frame_pose("body")[2, 3] == pytest.approx(RADIUS, abs=1e-4)
 
 
-def test_a_cylinder_slides_on_its_end_over_seams() -> None:
-    """What looks ahead for the sides of tiles knows that it does not roll."""
-    world = on_tiles("cylinder", 1e-3, 0.0, LENGTH / 2, lies=False)
-    world.place("body", world.frame_pose("body"), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0])
-    world.step(500)
-    np.testing.assert_allclose(world.v, [0, 0, 0, 1, 0, 0], rtol=0, atol=1e-6)
+@pytest.mark.parametrize("time_step", [1e-3, 5e-3])
+@pytest.mark.parametrize("spin", [0.0, 5.0, 100.0])
+def test_a_cylinder_spins_and_slides_on_its_end_over_seams(spin: float, time_step: float) -> None:
+    """Its round side, which turns, foresaw a collision with the next tile and threw it back (a reviewer's find)."""
+    world = on_tiles("cylinder", time_step, 0.0, LENGTH / 2, lies=False)
+    world.place("body", world.frame_pose("body"), [0.0, 0.0, spin, 1.0, 0.0, 0.0])
+    world.step(round(0.5 / time_step))
+    np.testing.assert_allclose(world.v, [0, 0, spin, 1, 0, 0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("angle", [0.1, 0.4, 1.2])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_edge_does_not_turn_a_frictionless_wheel(shape: str, angle: float) -> None:
+    """The facet beside the vertex pushed past the axis: up to 52 rad/s in a second, from nothing (a reviewer's find)."""
+    built = hs.SceneBuilder("wheel", contact={"compliance": "rigid", "friction": 0.0, "dissipation": 0.0})
+    built.add_static("block", "box", size=(0.2, 1.0, 0.2), xyz=(0.1 + RADIUS * math.sin(angle), 0.0, -0.1))
+    wheel = built.add_model("wheel", xyz=(0.0, 0.0, RADIUS * math.cos(angle) + 1e-5))
+    wheel.add_link("frame")
+    wheel.add_link("slide", 0.1, inertia=(1e-4,) * 3)
+    wheel.add_link("rim", MASS, inertia=(1e-3,) * 3).add_shape(
+        shape, **SHAPES[shape], rpy=(0.0, 0.0, 0.0) if shape == "sphere" else LYING
+    )
+    ends = {"lower": -1.0, "upper": 1.0, "effort": 1e3, "velocity": 1e3}
+    wheel.add_joint("up", "prismatic", "frame", "slide", axis=(0, 0, 1), damping=5.0, **ends)
+    wheel.add_joint("axle", "continuous", "slide", "rim", axis=(0, 1, 0))
+    world = hs.World(built.build())
+    world.step(1000)
+    assert abs(world.v[1]) < 1e-3
+    assert world.contacts
 
 
 def test_worlds_of_a_batch_have_their_own_round_sides() -> None:
@@ -141,22 +166,19 @@ def worlds() -> dict[tuple[str, str], hs.World]:
 def test_meshes_reach_as_far_as_the_exact_shapes(
     shape: str, worlds: dict[tuple[str, str], hs.World], ground: str, seed: int
 ) -> None:
-    """In any pose above the top of what it stands on the mesh comes as near to it as the exact body does."""
+    """In any pose above the ground, or a millimetre in it, the mesh comes as near to it as the exact body does."""
     world, random = worlds[shape, ground], np.random.default_rng(seed)
     model = world.built.model
     a, b = model.pairs[0]
     R_WA = Rotation.random(random_state=seed).as_matrix()
-    p_WA = np.array([random.uniform(0.2, 3.0), random.uniform(-0.2, 0.2), random.uniform(0.0, 1.0)])
+    tilt, sine = abs(R_WA[2, 2]), math.sqrt(max(0.0, 1.0 - R_WA[2, 2] ** 2))
+    reach = (
+        RADIUS if shape == "sphere" else LENGTH / 2 * tilt + RADIUS * (1.0 if shape == "capsule" else sine)
+    )
+    p_WA = [random.uniform(0.2, 3.0), random.uniform(-0.2, 0.2), reach + random.uniform(-1e-3, 0.5)]
     X_WB = world.built.colliders[b].X_BG
     p_BA = X_WB[:3, :3].T @ (p_WA - X_WB[:3, 3])
     R_BA = np.ascontiguousarray(X_WB[:3, :3].T @ R_WA)
-    if shape == "sphere":
-        reach = RADIUS
-    else:
-        tilt = abs(R_WA[2, 2])
-        reach = LENGTH / 2 * tilt + RADIUS * (
-            1.0 if shape == "capsule" else math.sqrt(max(0.0, 1.0 - tilt**2))
-        )
     axis = R_BA[:, 2].copy()
     turn_round_side(model, 0, R_BA, p_BA)
     lowest = float((X_WB[:3, :3] @ R_BA @ world.built.colliders[a].geometry.vertices.T)[2].min())

@@ -40,7 +40,7 @@ from hydro_sim_core.simulation.stepping.between import cut_what_lies_between
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area
 from hydro_sim_core.simulation.stepping.model import Model, Scratch, State
 from hydro_sim_core.simulation.stepping.placement import bounds_apart
-from hydro_sim_core.simulation.stepping.round_sides import set_pose_for_faces
+from hydro_sim_core.simulation.stepping.round_sides import set_pose_for_faces, straighten_faces
 from hydro_sim_core.simulation.stepping.sharp_edges import join_at_sharp_edges
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.options import LEAST_FACES
@@ -220,7 +220,7 @@ def _forget_patches(patches):
 def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: int) -> int:
     """Find the faces of the pairs from ``begin`` to ``end`` - 1, behind those found so far; result as ``find_patches``.
 
-    Reads model: pairs; scratch: bounds; scratch.patches: first_face, num.
+    Reads model: pairs; scratch: R_BA, bounds, p_BA; scratch.patches: first_face, num.
     Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, pair.
     """
     patches = scratch.patches
@@ -241,6 +241,7 @@ def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: in
         found = split_faces(model, scratch, pair, count, found)
         if found > scratch.faces.num_vertices.shape[0]:
             return found
+        straighten_faces(model, scratch.faces, pair, count, found, scratch.R_BA, scratch.p_BA)
         count = found
         patches.pair[p] = pair
         _place_patch(model, scratch, p)

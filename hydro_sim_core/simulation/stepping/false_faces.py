@@ -26,7 +26,6 @@ from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
 from hydro_sim_core.simulation.stepping.look_ahead import set_motions
 from hydro_sim_core.simulation.stepping.overlaps import poses_of, set_moved_relative_pose, way_deeper
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
-from hydro_sim_core.simulation.stepping.round_sides import rolls
 
 #: Places along its way at which a face is looked at, for each pose that look-ahead takes.
 PLACES = 4
@@ -56,8 +55,6 @@ def leave_out_false_faces(model, scratch, dt):
         row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
         # A half space has no other side that could explain an overlap.
         if kinds[row_a] != RIGID_MESH or kinds[row_b] != COMPLIANT_MESH:
-            continue
-        if rolls(model, scratch, pair, reach, dt):
             continue
         if not _has_rising_face(model, scratch, p, model.pair_room[pair], dt):
             continue

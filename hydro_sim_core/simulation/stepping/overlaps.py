@@ -19,7 +19,7 @@ from hydro_sim_core.contact.pressure_field.report import OVERLAPS
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area, pressure_at, set_points
 from hydro_sim_core.simulation.stepping.placement import twist_of_pair
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
-from hydro_sim_core.simulation.stepping.round_sides import turn_round_side
+from hydro_sim_core.simulation.stepping.round_sides import straighten_faces, turn_round_side
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT
 
@@ -194,6 +194,7 @@ def overlap_at(model, scratch, pair, time):
         if found > scratch.faces.num_vertices.shape[0]:
             scratch.faces_needed[0] = found
             return math.inf, math.inf, 0
+    straighten_faces(model, scratch.faces, pair, first, found, R_BA, p_BA)
     apart, area = apart_and_area(model, scratch, pair, first, found)
     depth, energy = depth_and_energy(scratch, first, found, model.pair_flat[pair] == 0.0, apart, area)
     return depth, energy, found - first
