@@ -127,7 +127,7 @@ def test_a_cylinder_spins_and_slides_on_its_end_over_seams(spin: float, time_ste
 @pytest.mark.parametrize("angle", [0.1, 0.4, 1.2])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_edge_does_not_turn_a_frictionless_wheel(shape: str, angle: float) -> None:
-    """The facet beside the vertex pushed past the axis: up to 52 rad/s in a second, from nothing (a reviewer's find)."""
+    """The facet beside the vertex pushed past the axis: up to 52 rad/s in a second, from nothing (a reviewer saw)."""
     built = hs.SceneBuilder("wheel", contact={"compliance": "rigid", "friction": 0.0, "dissipation": 0.0})
     built.add_static("block", "box", size=(0.2, 1.0, 0.2), xyz=(0.1 + RADIUS * math.sin(angle), 0.0, -0.1))
     wheel = built.add_model("wheel", xyz=(0.0, 0.0, RADIUS * math.cos(angle) + 1e-5))
