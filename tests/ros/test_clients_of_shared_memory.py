@@ -12,6 +12,7 @@ from hydro_sim.controllers.joint_trajectory import INVALID_GOAL
 from hydro_sim.controllers.tolerances import JointTolerance
 from hydro_sim_core.shared_memory.client import Client, connect
 from hydro_sim_core.shared_memory.layout import JointStatus
+from hydro_sim_core.simulation import World
 from support.ros.arm_bench import ArmBench, Goal
 from support.ros.arms import JOINTS, gen3
 from support.ros.planned import Planned
@@ -88,3 +89,26 @@ def test_a_command_of_the_node_takes_a_joint_from_a_client_until_that_commands_a
         other.send()
         wait_until(lambda: bool(goal.ends))
         assert goal.end[2] == "joint_7: preempted by shared memory commands"
+
+
+def test_a_command_that_goes_on_in_the_next_scene_is_a_clients_until_the_node_commands(
+    arm: Shared, client: Client
+) -> None:
+    """The goal of the node keeps the joint: nobody has commanded it since."""
+
+    def settle(old: World, new: World) -> None:
+        new.take_over(old)
+        arm.world = new
+        for controller in arm.controllers:
+            controller.world_changed(new)
+
+    with client.controller("other") as other:
+        other.commands.give("joint_7", position=-0.1)
+        other.send()
+        wait_until(lambda: arm.arbiter.joints_of(arm.controllers[0]) == ("joint_7",))
+        arm.planned.runner.exchange(gen3(gravity_compensation=True), settle, anew=False)
+    assert arm.arbiter.joints_of(arm.controllers[0]) == ("joint_7",)
+    goal = arm.ask(0.1, joint_7=0.1)
+    wait_until(lambda: bool(goal.ends))
+    assert goal.end[0] == "succeeded"
+    assert arm.planned.runner.led_joints == ()

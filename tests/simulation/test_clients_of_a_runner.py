@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hydro_sim_core.shared_memory.client import Client, SimulationEnded, TookTooLong, connect
-from hydro_sim_core.shared_memory.layout import Channel, Control, Header, Life, Overrun, Status
+from hydro_sim_core.shared_memory.layout import Channel, Control, Header, JointStatus, Life, Overrun, Status
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.realtime.core import Core
 from hydro_sim_core.simulation.running import runner as runner_module
@@ -143,6 +143,62 @@ def test_another_scene_does_not_run_off_from_a_controller_in_lock_step(run) -> N
         assert anew.newest().step == steps
         anew.resume()
         assert anew.wait(anew.newest().serial + 3).stepped
+
+
+def _go_on(old: World, new: World) -> None:
+    new.take_over(old)
+
+
+def test_a_time_out_goes_on_in_a_scene_that_goes_on(run) -> None:
+    """The drive was taken over and its time-out was not: the effort stayed for ever, with nobody to end it."""
+    runner, client = run
+    client.pause()
+    with client.controller("arm") as arm:
+        arm.commands.give("rail_joint", effort=0.5, timeout=0.02, floats=True)
+        arm.send()
+        client.step(10)
+        assert client.newest().efforts[0] == pytest.approx(0.5, rel=1e-9)
+        runner.exchange(World(rail(time_step=5e-4)), _go_on, anew=False)
+    with connect(client.name) as anew:
+        assert anew.newest().joint_status[0] & JointStatus.COMMANDED
+        efforts = [anew.step(1).efforts[0] for _ in range(25)]
+        assert efforts[:20] == pytest.approx([0.5] * 20, rel=1e-9)
+        assert efforts[20:] == [0.0] * 5
+        assert anew.newest().joint_status[0] & JointStatus.TIMED_OUT
+        assert runner.led_joints == ()
+
+
+def test_a_command_of_a_scene_before_is_over_in_one_that_begins_anew(run) -> None:
+    runner, client = run
+    client.pause()
+    with client.controller("arm") as arm:
+        arm.commands.give("rail_joint", effort=0.5, timeout=0.02)
+        arm.send()
+        client.step(10)
+        runner.exchange(World(rail()))
+    assert runner.led_joints == ()
+    assert runner.step().joint_efforts[0] == 0.0
+
+
+def test_who_commands_anew_has_a_joint_of_a_scene_before(run) -> None:
+    """Whichever channel it opens: closing another that has not named the joint leaves its command alone."""
+    runner, client = run
+    client.pause()
+    with client.controller("arm") as arm:
+        arm.commands.give("rail_joint", effort=0.5)
+        arm.send()
+        client.step(10)
+        runner.exchange(World(rail()), _go_on, anew=False)
+    with connect(client.name) as anew:
+        with anew.controller("idle") as idle:
+            idle.send()
+            assert anew.step(1).efforts[0] == pytest.approx(0.5, rel=1e-9)
+        assert anew.step(1).efforts[0] == pytest.approx(0.5, rel=1e-9)
+        with anew.controller("arm") as arm:
+            arm.commands.give("rail_joint", effort=0.25)
+            arm.send()
+            assert anew.step(1).efforts[0] == pytest.approx(0.25, rel=1e-9)
+        assert anew.step(1).efforts[0] == 0.0
 
 
 def test_a_pause_is_there_before_a_dead_controller_is_not_waited_for_any_more(run) -> None:

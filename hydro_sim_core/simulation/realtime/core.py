@@ -286,6 +286,19 @@ class Core:
         self.loop.until[:] = np.inf
         self._put_no_set_in_force()
 
+    def go_on_with_commands(self, before: Core) -> None:
+        """Have the commands of a core before go on, by joint, until they time out or somebody commands anew.
+
+        Those who gave them have to open this core's segment first, so that they belong to none of its channels.
+        """
+        rows = {name: row for row, name in enumerate(before._world.joint_names)}
+        for row, name in enumerate(self._world.joint_names):
+            if name in rows and self.loop.interfaces[row]:
+                self.loop.joints[row] = before.loop.joints[rows[name]]
+                self.loop.until[row] = before.loop.until[rows[name]]
+        channels = self.loop.joints[:, CHANNEL]
+        channels[channels >= 0] = NUM_CHANNELS
+
     def end_commands(self) -> None:
         """Have joints that clients lead hold or float from the next step on, unless they are commanded anew.
 

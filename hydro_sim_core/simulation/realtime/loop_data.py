@@ -30,8 +30,8 @@ from hydro_sim_core.simulation.world import World
 DEADLINE, BEGAN, LATE, SERIAL, STAMP, LOOKED_UNTIL, WRITTEN, ASKED, READ, TAKEOVERS = range(10)
 IN_PAUSE, DROPPED, ASLEEP = range(10, 13)
 NUM_OWN = 13
-#: Columns of ``Loop.joints``: channel that commands a joint, -1 without; 1 if its command has timed out; mode of it;
-#: 1 if the last one was refused; 1 if it was clipped.
+#: Columns of ``Loop.joints``: channel that commands a joint, -1 without, the number of channels for one of a scene
+#: before; 1 if its command has timed out; mode of it; 1 if the last one was refused; 1 if it was clipped.
 CHANNEL, TIMED_OUT, MODE, REFUSED, CLIPPED = range(5)
 #: Columns of ``Loop.kept``: where the contacts of a state begin, in words written; patches, faces, pairs without faces.
 START, PATCHES, FACES, FACELESS = range(4)

@@ -159,8 +159,8 @@ def _end_all(machine, loop, c):
 def _end(machine, loop, j):
     """End the command to a joint: it holds its position, or floats.
 
-    Reads loop: effort_limit, joint_q, joint_v, joints, kd, kp, own, words; loop.at: channel_words, channels;
-    machine.state: q; machine.model.tree: q_lower, q_upper.
+    Reads loop: effort_limit, joint_q, joint_v, joints, kd, kp, own, words; loop.at: channel_words, channels,
+    num_channels; machine.state: q; machine.model.tree: q_lower, q_upper.
     Writes loop: joints, own, until, words; machine.drives: effort, kd, kp, limit, q_target, v_target.
     """
     drives, tree, i = machine.drives, machine.model.tree, loop.joint_v[j]
@@ -169,9 +169,10 @@ def _end(machine, loop, j):
     drives.kd[i] = loop.kd[j] if holds else 0.0
     drives.q_target[i] = max(tree.q_lower[i], min(machine.state.q[loop.joint_q[j]], tree.q_upper[i]))
     drives.v_target[i], drives.effort[i], drives.limit[i] = 0.0, 0.0, loop.effort_limit[j]
-    channel = loop.at.channels + loop.joints[j, CHANNEL] * loop.at.channel_words
-    loop.words[channel + Channel.TIMEOUTS] += 1
-    loop.words[channel + Channel.TIMED_OUT] += 1
+    if loop.joints[j, CHANNEL] < loop.at.num_channels:
+        channel = loop.at.channels + loop.joints[j, CHANNEL] * loop.at.channel_words
+        loop.words[channel + Channel.TIMEOUTS] += 1
+        loop.words[channel + Channel.TIMED_OUT] += 1
     loop.joints[j, CHANNEL], loop.joints[j, TIMED_OUT] = -1, 1
     loop.own[TAKEOVERS] += 1
     loop.until[j] = math.inf

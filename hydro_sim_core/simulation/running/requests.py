@@ -212,7 +212,8 @@ class RunnerRequests:
             world: The other world; the runner owns it from now on.
             settle: Called in the stepping thread with the old and the new world, to transfer state and to adapt users
                 of the world in that thread; it must be quick and not raise.
-            anew: As for ``change``.
+            anew: As for ``change``. Otherwise commands of clients go on until they time out, with the time and the
+                drives that ``settle`` has to transfer.
 
         Raises:
             RuntimeError: As for ``change``; the old world stays.
@@ -221,7 +222,10 @@ class RunnerRequests:
         def take(old: World) -> None:
             if settle is not None:
                 settle(old, world)
+            before = self._core
             self._enter(world)
+            if not anew:
+                self._core.go_on_with_commands(before)
 
         self.break_off_single_steps()
         self.change(take, anew=anew)

@@ -25,7 +25,8 @@ class ClientJoints(Controller):
     """Stands for the clients among the controllers, so that whoever commands a joint last has it.
 
     A client that names a joint takes it from the controller that has it, whose goal ends. A command of the node takes
-    it from the client, until that commands it anew. When a client gives a joint up, nobody has it.
+    it from the client, until that commands it anew. When a client gives a joint up, nobody has it. What clients have
+    commanded goes on in another World that goes on from the one before, and so they keep these joints.
 
     Args:
         clients: The clients.
@@ -61,9 +62,4 @@ class ClientJoints(Controller):
 
     def forget(self) -> None:
         """See ``Controller``: those that go on are taken again before the next step."""
-        self._led = frozenset()
-
-    def world_changed(self, world: World) -> None:
-        """See ``Controller``: clients open the new segment first."""
-        self._arbiter.give_up(self, self._led)
         self._led = frozenset()
