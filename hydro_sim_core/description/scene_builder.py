@@ -113,6 +113,7 @@ class SceneBuilder:
         rpy: ArrayLike = _ORIGIN,
         attach_to: str | None = None,
         positions: Mapping[str, float] | None = None,
+        drives: Literal["described", "all", "none"] | None = None,
         gravity_compensation: bool | None = None,
     ) -> ModelBuilder:
         """Add a robot or object of several links, which are then added to the returned builder.
@@ -124,6 +125,7 @@ class SceneBuilder:
             rpy: Fixed-axis roll, pitch, yaw in the same frame, (3,), rad.
             attach_to: Link of an earlier model that carries its root.
             positions: Start positions by joint, rad or m.
+            drives: ``all`` has joints with an effort limit and no actuator hold their place.
             gravity_compensation: Whether the drives compensate for gravity in addition.
 
         Raises:
@@ -134,6 +136,7 @@ class SceneBuilder:
         keys = {
             "attach_to": attach_to,
             "positions": positions,
+            "drives": drives,
             "gravity_compensation": gravity_compensation,
             "repair": "strict",  # a program mends its own lines
         }
@@ -185,6 +188,7 @@ class SceneBuilder:
         rpy: ArrayLike = _ORIGIN,
         attach_to: str | None = None,
         positions: Mapping[str, float] | None = None,
+        drives: Literal["described", "all", "none"] | None = None,
         gravity_compensation: bool | None = None,
         prefix: str = "",
         package_dirs: Sequence[str | os.PathLike[str]] = (),
@@ -199,11 +203,12 @@ class SceneBuilder:
         Args:
             path: Path of the file.
             name: Name, unique in the scene; by default the robot's own.
-            base: As for ``add_model``, like the next five arguments.
+            base: As for ``add_model``, like the next six arguments.
             xyz: (3,) m.
             rpy: (3,) rad.
             attach_to: Link that carries its root.
             positions: Start positions by joint, rad or m.
+            drives: As for ``load_urdf``.
             gravity_compensation: Whether the drives compensate for gravity.
             prefix: Put before every link and joint name.
             package_dirs: Packages, or folders that hold packages.
@@ -221,6 +226,7 @@ class SceneBuilder:
         keys = {
             "attach_to": attach_to,
             "positions": positions,
+            "drives": drives,
             "gravity_compensation": gravity_compensation,
             "prefix": prefix or None,
             "package_dirs": [str(Path(folder).absolute()) for folder in package_dirs] or None,
@@ -231,8 +237,7 @@ class SceneBuilder:
             "proximity": contact_keys(contact, place) or None,
         }
         name = robot.name if name is None else text(name, "name", place)
-        self._insert(name, base, xyz, rpy, keys, str(Path(path).absolute()), robot, place)
-        return self
+        return self._insert(name, base, xyz, rpy, keys, str(Path(path).absolute()), robot, place)
 
     def _insert(
         self,
@@ -244,7 +249,7 @@ class SceneBuilder:
         described_by: str,
         description: RobotSpec | ModelBuilder,
         place: CallSite,
-    ) -> None:
+    ) -> SceneBuilder:
         given = {key: value for key, value in keys.items() if value is not None}
         pose = {"xyz": xyz, "rpy": rpy}
         model = section(
@@ -253,6 +258,7 @@ class SceneBuilder:
         self._refuse_known(model.name, place)
         self._append("models", model, place)
         self._descriptions.append(description)
+        return self
 
     def add_static(
         self,

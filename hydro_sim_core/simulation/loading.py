@@ -68,8 +68,8 @@ def load_urdf(
         fixed_base: Whether to weld the root link to the world; otherwise it floats.
         xacro_args: Values for the file's ``<xacro:arg>`` declarations.
         srdf: SRDF file, or xacro of one, whose disabled pairs of links do not touch.
-        drives: Joints that hold their place and obey positions: those of its ``<ros2_control>``; in a file without one,
-            those with an effort limit too; or none.
+        drives: Joints that are driven: ``described``, as its ``<ros2_control>`` says, and none of a file without one;
+            ``all``, in a file without one every joint with an effort limit, as ``hydro-sim run`` has it; or ``none``.
         repair: Whether what cannot be in the file is refused, or repaired with one warning or silently.
         ignore: Words of what is to be ignored although it changes the physics, as the error that refuses it gives them.
 

@@ -112,7 +112,7 @@ def heavy(**values: object) -> SceneBuilder:
 
 KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "SceneBuilder": (SceneBuilder, "name time_step gravity solver contact damping representation"),
-    "add_model": (model, "name base xyz rpy attach_to positions gravity_compensation"),
+    "add_model": (model, "name base xyz rpy attach_to positions drives gravity_compensation"),
     "add_link": (link, "name mass center_of_mass inertia"),
     "add_body": (body, "name mass density xyz rpy"),
     "set_inertia": (heavy, "center_of_mass inertia"),
@@ -140,7 +140,7 @@ KEYWORDS: dict[str, tuple[Callable[..., SceneBuilder], str]] = {
     "add_sensor": (sensing, "name kind link xyz rpy rate seed gyroscope_bias"),
     "add_urdf": (
         file,
-        "path name base xyz attach_to positions prefix package_dirs xacro_args srdf repair ignore friction",
+        "path name base xyz attach_to positions drives prefix package_dirs xacro_args srdf repair ignore friction",
     ),
 }
 #: What fits none of them.

@@ -130,6 +130,29 @@ def test_a_file_alone_stands(tmp_path):
     assert drift(load_urdf(ARM, drives="all")) < 1e-12
 
 
+def built_from_a_file(drives):
+    return hs.SceneBuilder("arm").add_urdf(ARM, "arm", positions=START, drives=drives)
+
+
+def built_by_links(drives):
+    scene = hs.SceneBuilder("arm")
+    arm = scene.add_model("arm", drives=drives)
+    arm.add_link("base")
+    arm.add_link("beam", mass=1.0, center_of_mass=(0.2, 0, 0), inertia=(0.01, 0.01, 0.01))
+    arm.add_joint("turn", "revolute", "base", "beam", axis=(0, 1, 0), lower=-1, upper=1, effort=20)
+    return scene
+
+
+@pytest.mark.parametrize("built", [built_from_a_file, built_by_links])
+def test_a_builder_takes_what_scenes_say_of_drives(built):
+    """Only scene files and ``load_urdf`` did."""
+    driven, free = hs.World(built("all").build()), hs.World(built("none").build())
+    assert {drive.mode for drive in driven.drives.values()} == {"position"}
+    assert {drive.mode for drive in free.drives.values()} == {"effort"}
+    assert drift(driven) < 1e-12
+    assert drift(free) > 1e-2
+
+
 def test_what_the_scene_says_of_a_joint_holds(tmp_path):
     path = tmp_path / "scene.yaml"
     path.write_text(
