@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,7 +77,9 @@ class NoInertia(InputError):
     link: str = ""
 
 
-def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
+def build_tree(
+    placed: Sequence[PlacedRobot], gravity: ArrayLike, start_positions: Iterable[Mapping[str, float]] = ()
+) -> Assembly:
     """Assemble robots into one kinematic tree.
 
     Links behind fixed joints are lumped into the body that carries them. A mimic joint with rate s times its master's
@@ -90,9 +92,10 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
         placed: The robots, in the order in which their joints appear in q and v. As ``load_robot`` leaves
             them: parents first, mimic joints referring to joints that mimic nothing.
         gravity: (3,) acceleration of gravity in the world, m/s^2.
+        start_positions: As for ``start_coordinates``.
 
     Raises:
-        NoInertia: A moving link has no inertia.
+        NoInertia: A moving link has no inertia, in any posture or where it starts.
         InputError: A name occurs twice or is unknown, or the limits of a mimic joint and its master exclude each other.
     """
     _check_names(placed)
@@ -100,8 +103,24 @@ def build_tree(placed: Sequence[PlacedRobot], gravity: ArrayLike) -> Assembly:
     for item in placed:
         builder.add_robot(item)
     assembly = _assemble(builder, gravity)
-    _check_inertia(assembly, [body.source for body in builder.bodies])
+    start = start_coordinates(assembly, start_positions)
+    _check_inertia(assembly, start, [body.source for body in builder.bodies])
     return assembly
+
+
+def start_coordinates(assembly: Assembly, positions: Iterable[Mapping[str, float]]) -> Floats:
+    """Coordinates (nq,) at time zero: those of ``Assembly.q0`` where nothing else is said.
+
+    Args:
+        assembly: The robots.
+        positions: Start position of every independent coordinate, for each robot.
+    """
+    q = np.array(assembly.q0)
+    own = {name: i for i, name in enumerate(assembly.velocity_names)}
+    for each in positions:
+        for joint, position in each.items():
+            q[assembly.tree.q_of_v[own[joint]]] = position
+    return q
 
 
 def _check_names(placed: Sequence[PlacedRobot]) -> None:
@@ -186,12 +205,12 @@ def _write_tree(builder: BodyBuilder, gravity: ArrayLike) -> KinematicTree:
     )
 
 
-def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
+def _check_inertia(assembly: Assembly, start: Floats, sources: Sequence[str]) -> None:
     """Reject trees in which a velocity moves no inertia, since their mass matrix is singular."""
-    # In a symmetric posture the matrix may be singular by accident, so that a generic one is tested first; q0 is tested
-    # too, as the run starts there.
+    # In a symmetric posture the matrix may be singular by accident, so that a generic one is tested first; the start is
+    # tested too, as the run begins there.
     generic = assembly.q0 + np.sqrt(np.arange(2.0, 2.0 + len(assembly.q0)))
-    for q in (generic, assembly.q0):
+    for q, where, elsewhere in ((generic, "", ""), (start, " where it starts", "start it elsewhere, or ")):
         k = velocity_without_inertia(assembly.tree, q)
         if k >= 0:
             body = _moving_body(assembly, k)
@@ -199,8 +218,8 @@ def _check_inertia(assembly: Assembly, sources: Sequence[str]) -> None:
             error = NoInertia(
                 sources[body],
                 f"link '{link}'",
-                f"joint '{assembly.joint_names[body]}' moves no inertia, so its acceleration has no bound",
-                "give this link or one that it carries an <inertial> with mass and inertia",
+                f"joint '{assembly.joint_names[body]}' moves no inertia{where}, so its acceleration has no bound",
+                f"{elsewhere}give this link or one that it carries an <inertial> with mass and inertia",
             )
             error.link = link
             raise error

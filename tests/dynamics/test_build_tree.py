@@ -253,6 +253,25 @@ class TestMissingInertia:
         )
         assert assembly.velocity_names == ("first", "second")
 
+    def test_wrist_whose_axes_lie_along_each_other_where_it_does_not_start(self) -> None:
+        """What counts is where it starts: at zero, where it does not come, its first axis is its last."""
+        wrist = robot(
+            [link("base"), massless("roll"), massless("pitch"), link("tool")],
+            [
+                joint("first", "base", "roll"),
+                joint("second", "roll", "pitch", axis=X),
+                joint("third", "pitch", "tool"),
+            ],
+        )
+        placed = [PlacedRobot(wrist, np.eye(4))]
+        bent = build_tree(placed, GRAVITY, [{"first": 0.0, "second": 0.8, "third": 0.0}])
+        assert bent.velocity_names == ("first", "second", "third")
+        assert not bent.q0.any()
+        with pytest.raises(InputError, match=r"'first' moves no inertia where it starts.*start it elsewhere"):
+            build_tree(placed, GRAVITY)
+        with pytest.raises(InputError, match="'first' moves no inertia where it starts"):
+            build_tree(placed, GRAVITY, [{"second": np.pi}])
+
     def test_rotor_inertia_suffices(self) -> None:
         assembly = build([link("base"), massless("tip")], [joint("hinge", "base", "tip", rotor_inertia=0.1)])
         M = TreeEvaluator(assembly.tree).update(assembly.q0).mass_matrix()

@@ -104,6 +104,22 @@ def test_only_the_link_that_needs_a_mass_gets_one_beside_others_that_have_some(t
     assert np.isfinite(world.v).all()
 
 
+@pytest.mark.parametrize(("start", "repaired"), [(0.8, []), (0.0, ["link 'roll'"])])
+def test_a_wrist_gets_mass_where_it_has_none_at_its_start(tmp_path, start, repaired):
+    """Bent, it got some for zero, where the axes of its first joint and its last are one."""
+    hinges = joint("a", "base", "roll", axis="0 0 1"), joint("b", "roll", "pitch", axis="1 0 0")
+    hinges += (joint("c", "pitch", "tool", axis="0 0 1"),)
+    path = write_urdf(
+        tmp_path,
+        link("base"), link("roll"), link("pitch"), link("tool", BOX, inertial(1, 1, 1, 1)),
+        *(hinge.replace('xyz="0.1 0 0.2"', 'xyz="0 0 0"') for hinge in hinges),
+    )  # fmt: skip
+    world = hs.World(hs.SceneBuilder("s").add_urdf(path, positions={"b": start}, repair="silent").build())
+    assert [repair.element for repair in world.scene.robots[0].repairs] == repaired
+    world.step(10)
+    assert np.isfinite(world.v).all()
+
+
 def test_a_mass_in_a_point_on_its_axis_is_spread_over_the_shapes(tmp_path):
     point = inertial(3, 0, 0, 0)
     path = write_urdf(tmp_path, link("base"), link("wheel", BOX, point), joint("a", "base", "wheel"))

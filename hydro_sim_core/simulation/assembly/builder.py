@@ -16,6 +16,7 @@ from hydro_sim_core.description.scene import ContactDefaults, ContactSettings
 from hydro_sim_core.description.solver_choices import Damping, FrictionLaw, friction_laws
 from hydro_sim_core.description.spec import CollisionSpec, ProximitySpec, ShapeSpec
 from hydro_sim_core.dynamics import Assembly, PlacedRobot, build_tree, find_forest, frozen
+from hydro_sim_core.dynamics.assembly import start_coordinates
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.geometry import Geometry, make_collision_geometry
 from hydro_sim_core.geometry.collisions import has_idle_stiffness
@@ -49,7 +50,6 @@ from hydro_sim_core.simulation.assembly.start_overlaps import (
     StartPose,
     meant_to_overlap,
     robots_of,
-    start_coordinates,
     warn_of_starts,
     within_pieces,
 )
@@ -128,7 +128,7 @@ def build_model(
     Raises:
         InputError: Something in the descriptions cannot be simulated.
     """
-    assembly = build_tree(placed, gravity)
+    assembly = build_tree(placed, gravity, start_positions)
     known = {one.collision: one for one in made}
     colliders = _colliders(placed, environment, assembly, contact.defaults, known, margin_rule)
     q0, robots = start_coordinates(assembly, start_positions), [item.robot for item in placed]

@@ -46,7 +46,7 @@ def _with_masses(scene: LoadedScene, error: NoInertia) -> LoadedScene:
         robots[i] = _heavier(robots[i], error)
         repaired = replace(scene, robots=tuple(robots))
         try:
-            build_tree(place_robots(repaired), scene.spec.gravity)
+            build_tree(place_robots(repaired), scene.spec.gravity, scene.start_positions)
         except NoInertia as another:
             error = another
             continue

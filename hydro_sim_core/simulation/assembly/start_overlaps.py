@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -47,21 +47,6 @@ class LinkOverlap:
     links: tuple[str, str]
     depth: float
     force: float
-
-
-def start_coordinates(assembly: Assembly, positions: Iterable[Mapping[str, float]]) -> Floats:
-    """Coordinates (nq,) at time zero.
-
-    Args:
-        assembly: The robots.
-        positions: Start position of every independent coordinate, for each robot.
-    """
-    q = np.array(assembly.q0)
-    own = {name: i for i, name in enumerate(assembly.velocity_names)}
-    for each in positions:
-        for joint, position in each.items():
-            q[assembly.tree.q_of_v[own[joint]]] = position
-    return q
 
 
 class StartPose:
