@@ -157,8 +157,9 @@ class ModelSpec(Section):
     )
     drives: Literal["described", "all", "none"] = Field(
         "described",
-        description="Joints driven beside those that actuators and grippers name: those of the file's <ros2_control>; "
-        "in a file without one, those with an effort limit too; none. Gains follow from inertia and effort limit.",
+        description="Joints driven beside those that actuators and grippers name. described: those of the file's "
+        "<ros2_control>; all: in a file without one, those with an effort limit; none. Gains follow from inertia and "
+        "effort limit.",
     )
     gravity_compensation: Flag | None = Field(
         None,

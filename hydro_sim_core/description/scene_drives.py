@@ -65,7 +65,8 @@ class GripperSpec(Section):
         {}, description="Position of a joint when the gap is 0; 0 by default.", json_schema_extra=unit("m")
     )
     max_force: Positive = Field(
-        description="Largest force a finger; of a linkage the largest effort at its joint.",
+        description="Largest force a finger; of a linkage the largest effort at its joint. It holds in place of the "
+        "effort limits in the robot's file, and what is above one is told.",
         json_schema_extra=unit("N, or N m"),
     )
     kp: Positive | None = Field(

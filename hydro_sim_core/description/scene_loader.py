@@ -113,6 +113,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
         for i, (model, robot) in enumerate(zip(spec.models, robots, strict=True))
     )
     check_drives(spec, robots, source)
+    _warn_of_strong_grippers(spec, robots, source)
     _check_commands(spec, robots, source)
     _check_pairs(spec, robots, source)
     _check_sensors(spec, robots, source)
@@ -339,6 +340,22 @@ def _driven_joints(spec: SceneSpec) -> Iterator[tuple[str, str]]:
     for i, gripper in enumerate(spec.grippers):
         for name in gripper.joints:
             yield f"grippers.{i}.joints", name
+
+
+def _warn_of_strong_grippers(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
+    """Tell of grippers that press with more than their file gives a joint: the scene has the last word."""
+    limits = {joint.name: joint.limits.effort for robot in robots for joint in robot.joints}
+    for gripper in spec.grippers:
+        weaker = [name for name in gripper.joints if 0.0 < limits.get(name, 0.0) < gripper.max_force]
+        if weaker:
+            logger.warning(
+                "%s: gripper '%s': max_force %g holds in place of lower effort limits in the robot's file: %s; lower "
+                "it where these are to hold",
+                source,
+                gripper.name,
+                gripper.max_force,
+                ", ".join(f"{name} {limits[name]:g}" for name in weaker),
+            )
 
 
 def _check_fingers(gripper: GripperSpec, where: str, joints: dict[str, JointSpec], source: Path) -> None:

@@ -225,6 +225,19 @@ def test_scenes_name_linkages_themselves(tmp_path: Path) -> None:
     assert world.joint_positions()[world.joint_names.index(KNUCKLE)] == pytest.approx(0.2, abs=0.01)
 
 
+@pytest.mark.parametrize(("force", "told"), [(1.5 * EFFORT, True), (EFFORT, False)])
+def test_a_force_beyond_the_limits_of_the_file_holds_and_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, force: float, told: bool
+) -> None:
+    """It took their place without a word; actuators say in their own words that they do."""
+    world = scene(tmp_path, f"  - {{name: g, kind: linkage, joints: {{{KNUCKLE}: 1}}, max_force: {force}}}")
+    assert world.drives[KNUCKLE].effort_limit == force
+    line = f"gripper 'g': max_force {force:g} holds in place of lower effort limits in the robot's file: "
+    lines = [record.getMessage() for record in caplog.records if line in record.getMessage()]
+    assert len(lines) == told
+    assert all(f"{KNUCKLE} {EFFORT:g}" in one for one in lines)
+
+
 BAD_LINKAGES = {
     "mimic": ("{left_tip_joint: 1}", "", "the mimic joint 'left_tip_joint' cannot be driven"),
     "fixed": ("{palm_joint: 1}", "", "the fixed joint 'palm_joint' cannot be driven"),
