@@ -9,7 +9,7 @@ both coefficients.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hydro_sim_core.description.model_overrides import with_joint_value, with_link_value
 from hydro_sim_core.description.names import did_you_mean, mend_of_absent
@@ -36,8 +36,30 @@ _TOUCHING: dict[str, tuple[str, ...]] = {
 }
 
 
-def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
-    """Contents of the scene file with other values; paths into descriptions of models are ignored here.
+class DescriptionValue(NamedTuple):
+    """A value of a link or a joint of a model, by its path.
+
+    Attributes:
+        path: The path as it was given.
+        model: Index of the model.
+        what: ``links`` or ``joints``.
+        rest: Parts of the path below these.
+        value: The value.
+    """
+
+    path: str
+    model: int
+    what: str
+    rest: list[str]
+    value: Any
+
+
+def overridden_spec(
+    spec: SceneSpec, values: Mapping[str, Any]
+) -> tuple[SceneSpec, tuple[DescriptionValue, ...]]:
+    """Contents of the scene file with other values, and those values that are of descriptions of models.
+
+    Each path finds its way among the names that the values before it have left.
 
     Raises:
         InputError: A path leads nowhere, or a value does not fit there.
@@ -47,30 +69,32 @@ def overridden_spec(spec: SceneSpec, values: Mapping[str, Any]) -> SceneSpec:
         raise InputError("override", "", f"{excerpt(values)} does not fit", mend)
     data = spec.model_dump(mode="json", exclude_unset=True)
     typed: dict[tuple[int | str, ...], str] = {}
+    described: list[DescriptionValue] = []
     for path, value in values.items():
         if not isinstance(path, str) or not path.isprintable():
             raise InputError("override", excerpt(path), "is no path", "give text like 'solver.tolerance'")
-        if _into_description(data, path) is None:
+        into = _into_description(data, path)
+        if into is None:
             typed |= dict.fromkeys(_set(data, path, plain(value), spec), path)
-    return checked(data, SceneSpec, "override", typed)
+        else:
+            described.append(DescriptionValue(path, *into, value))
+    return checked(data, SceneSpec, "override", typed), tuple(described)
 
 
 def overridden_robots(
-    spec: SceneSpec, robots: tuple[RobotSpec, ...], values: Mapping[str, Any]
+    robots: Sequence[RobotSpec], values: Iterable[DescriptionValue]
 ) -> tuple[RobotSpec, ...]:
     """Robots with other values of their links and joints.
 
     Raises:
         InputError: A path leads nowhere, or a value does not fit there.
     """
-    data = {"models": [{"name": model.name} for model in spec.models]}
     changed = list(robots)
-    for path, value in values.items():
-        into = _into_description(data, path)
-        if into is not None:
-            index, what, rest = into
-            change = with_link_value if what == "links" else with_joint_value
-            changed[index] = change(changed[index], rest, CallSite("override", path), value)
+    for path, model, what, rest, value in values:
+        change, place = with_link_value if what == "links" else with_joint_value, CallSite("override", path)
+        if model >= len(changed):
+            raise place.error("another value takes the model away", "leave one of the two out")
+        changed[model] = change(changed[model], rest, place, value)
     return tuple(changed)
 
 

@@ -43,3 +43,8 @@ def call_site(element: str) -> CallSite:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_DESCRIPTION):
         frame = frame.f_back
     return CallSite(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}", shortened(element))
+
+
+def is_call_site(source: str) -> bool:
+    """Whether a source is a line of a program, as ``call_site`` writes it, and no file."""
+    return source.rpartition(":")[2].isdecimal()

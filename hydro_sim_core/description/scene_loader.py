@@ -18,7 +18,7 @@ from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
 from hydro_sim_core.description.paths import PackageResolver
-from hydro_sim_core.description.places import CallSite
+from hydro_sim_core.description.places import CallSite, is_call_site
 from hydro_sim_core.description.scene import (
     CommandSpec,
     EnvironmentSpec,
@@ -81,17 +81,15 @@ class LoadedScene:
         Raises:
             InputError: A path does not exist, a value does not fit, or the resulting scene is inconsistent.
         """
-        spec = overridden_spec(self.spec, values)
-        kept = {model.name: robot for model, robot in zip(self.spec.models, self.robots, strict=True)}
-        described_by = {model.name: _files(model) for model in self.spec.models}
-        files = RobotFiles(self.source)
-        robots = tuple(
-            kept[model.name]
-            if described_by.get(model.name) == _files(model)
-            else files.load(model, f"models.{i}")
-            for i, model in enumerate(spec.models)
-        )
-        return complete_scene(spec, overridden_robots(spec, robots, values), self.source)
+        spec, described = overridden_spec(self.spec, values)
+        before, files = {model.name: k for k, model in enumerate(self.spec.models)}, RobotFiles(self.source)
+        robots = []
+        for i, model in enumerate(spec.models):
+            # One that has got another name stands where it stood.
+            places = (k for k in (before.get(model.name, i), i) if k < len(before))
+            kept = (self.robots[k] for k in places if _files(self.spec.models[k]) == _files(model))
+            robots.append(next(kept, None) or files.load(model, f"models.{i}"))
+        return complete_scene(spec, overridden_robots(robots, described), self.source)
 
 
 def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> LoadedScene:
@@ -182,8 +180,11 @@ class RobotFiles:
         """Load the robot of a model's ``urdf`` and ``srdf``; error messages call the model ``where``.
 
         Raises:
-            InputError: As ``load_robot``.
+            InputError: As ``load_robot``, or a program has built the model.
         """
+        if is_call_site(model.urdf):
+            problem = f"'{model.name}' was built by a program, and is not read anew from a file"
+            raise InputError(self._source, where, problem, f"build another one where {model.urdf} does")
         package_dirs = [self._source.parent / folder for folder in model.package_dirs]
         resolver = PackageResolver(self._source, package_dirs, confined=False)
         urdf = _shipped(model.urdf, self._source, f"{where}.urdf") or resolver.resolve(

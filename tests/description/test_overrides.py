@@ -74,6 +74,50 @@ def test_changes_follow_each_other(scene: LoadedScene) -> None:
     assert twice.robots[2].links[0].inertial.mass == 0.2
 
 
+def built_pair() -> LoadedScene:
+    """Two balls of one line of a program."""
+    builder = hs.SceneBuilder("pair")
+    for name in ("left", "right"):
+        builder.add_body(name, mass=1.0).add_shape("sphere", radius=0.1)
+    return builder.build()
+
+
+def test_a_model_is_renamed_and_stays_as_it_is() -> None:
+    """Of one that was built, the line was looked for as a file; one of a file was read anew, without its values."""
+    first = built_pair().with_({"models.right.links.right.mass": 3.0})
+    renamed = first.with_({"models.right.name": "other"})
+    assert all(a is b for a, b in zip(renamed.robots, first.robots, strict=True))
+    assert World(renamed).entities.names == ("left", "other")
+    swapped = first.with_({"models.0.name": "right", "models.1.name": "left"})
+    both = {
+        "models.left.links.left.mass": 2.0,
+        "models.left.name": "tool",
+        "models.tool.links.left.inertia": [1, 1, 1],
+    }
+    inertial = first.with_(both).robots[0].links[0].inertial
+    assert inertial is not None
+    assert (inertial.mass, inertial.I_LCo[2, 2]) == (2.0, 1.0)
+    assert swapped.robots == (first.robots[1], first.robots[0])
+    with pytest.raises(
+        InputError, match=r"models.right.links.right.mass: another value takes the model away"
+    ):
+        first.with_({"models.right.links.right.mass": 2.0, "models": []})
+    with pytest.raises(InputError, match="two have this name"):
+        first.with_({"models.right.name": "left"})
+
+
+def test_a_renamed_model_of_a_file_keeps_its_values(scene: LoadedScene) -> None:
+    heavy = scene.with_({"models.spatula.links.spatula.mass": 0.2})
+    assert heavy.with_({"models.spatula.name": "tool"}).robots[2] is heavy.robots[2]
+
+
+@pytest.mark.parametrize(("key", "value"), [("prefix", "l_"), ("repair", "silent"), ("xacro_args", {"a": 1})])
+def test_a_built_model_cannot_be_read_otherwise(key: str, value: object) -> None:
+    told = r"models.0: 'left' was built by a program.*; build another one where test_overrides.py:\d+ does"
+    with pytest.raises(InputError, match=told):
+        built_pair().with_({f"models.left.{key}": value})
+
+
 def test_links_and_joints_take_all_that_a_description_says(scene: LoadedScene) -> None:
     changed = scene.with_(
         {
