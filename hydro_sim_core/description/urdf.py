@@ -229,6 +229,7 @@ def _read_robot(
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
     _warn_of_idle_moduli(spec.links, source)
+    _warn_of_fixed_joints(robot, spec.joints, source)
     return spec
 
 
@@ -401,6 +402,24 @@ def _warn_of_idle_moduli(links: Iterable[LinkSpec], source: Path) -> None:
         _LOG.warning(
             "%s: drake:hydroelastic_modulus does nothing beside drake:rigid_hydroelastic: %s; remove it, or write "
             "drake:compliant_hydroelastic",
+            source,
+            ", ".join(idle),
+        )
+
+
+def _warn_of_fixed_joints(robot: XmlElement, joints: Iterable[JointSpec], source: Path) -> None:
+    """Warn of losses and limits of joints that do not move, where they are other than the zeros of exporters."""
+    fixed = {joint.name for joint in joints if joint.type == "fixed"}
+    idle = [
+        f"<{child.tag}> of {name}"
+        for raw in robot.children(*JOINT_TAGS)
+        if (name := raw.text("name")) in fixed
+        for child in raw.children("dynamics", "limit")
+        if any(value.strip(" +-.0") for value in child.lxml.attrib.values())
+    ]
+    if idle:
+        _LOG.warning(
+            "%s: ignored, as fixed joints do not move: %s; remove it, or correct the type of the joint",
             source,
             ", ".join(idle),
         )

@@ -237,6 +237,22 @@ def test_welded_links_of_zeros_are_frames(tmp_path, caplog):
     assert "links of mass 0 are taken for frames: b, c; remove their <inertial>" in record.getMessage()
 
 
+def test_losses_and_limits_of_fixed_joints_are_told(tmp_path, caplog):
+    """They were read, and nothing was said; zeros are what exporters write."""
+    path = write_urdf(
+        tmp_path,
+        A, B, C, D,
+        joint_text("j", "fixed", "a", "b", '<dynamics damping="0.1"/><limit effort="5" velocity="2"/>'),
+        joint_text("k", "fixed", "b", "c", '<dynamics damping="0" friction="0.0"/><limit lower="0" upper="0"/>'),
+        joint_text("l", "fixed", "c", "d", '<limit lower="-1" upper="1"/>'),
+    )  # fmt: skip
+    with caplog.at_level(logging.WARNING):
+        load_robot(path)
+    (record,) = caplog.records
+    told = "ignored, as fixed joints do not move: <dynamics> of j, <limit> of j, <limit> of l; remove it, or correct"
+    assert told in record.getMessage()
+
+
 def test_parents_come_first(tmp_path):
     joints = [
         joint_text("jcd", "fixed", "c", "d"),

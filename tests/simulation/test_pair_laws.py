@@ -27,13 +27,14 @@ def train(folder: Path, tags: str = "", srdf: str | None = None, name: str = "tr
     """A scene with a robot of links a - b - c - d, of which c hangs on b and d on c, and a bolt welded to d."""
     cube = f'{_INERTIAL}<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>'
     bolt = f'{_INERTIAL}<collision><geometry><sphere radius="0.01"/></geometry></collision>'
+    rail = '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
     joints = "".join(
         f'<joint name="to_{child}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-        f'<origin xyz="{x} 0 0"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/>{more}</joint>'
+        f'<origin xyz="{x} 0 0"/>{more}</joint>'
         for child, parent, kind, x, more in (
-            ("b", "a", "prismatic", 0.3, ""),
-            ("c", "b", "prismatic", 0.3, '<mimic joint="to_b"/>'),
-            ("d", "c", "prismatic", -0.202, ""),
+            ("b", "a", "prismatic", 0.3, rail),
+            ("c", "b", "prismatic", 0.3, f'{rail}<mimic joint="to_b"/>'),
+            ("d", "c", "prismatic", -0.202, rail),
             ("bolt", "d", "fixed", 0, ""),
         )
     )
