@@ -24,7 +24,7 @@ import threading
 from collections.abc import Callable
 from ctypes import byref
 from functools import cached_property, update_wrapper
-from typing import Any, ClassVar, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple, cast, get_type_hints
 
 from hydro_sim_core.compilation.arrays import Layout, NumberLayout, is_struct, layout_of
 
@@ -92,7 +92,10 @@ def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) 
     """
     if function is None:
         return lambda f: kernel(f, inline=inline)
-    return function if INTERPRETED else Kernel(function, inline=inline)
+    if not INTERPRETED:
+        return Kernel(function, inline=inline)
+    cast(Any, function).function = function  # as a kernel's, for programs that run it in Python
+    return function
 
 
 class Call(NamedTuple):

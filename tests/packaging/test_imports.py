@@ -45,9 +45,19 @@ def test_a_scene_of_primitive_shapes_runs_without_them():
     assert heavy_imports(program) == set()
 
 
-def test_a_scene_loads_without_a_compiler():
-    """For a debugger; poses and quaternions are computed by functions that are compiled elsewhere."""
-    program = "from hydro_sim_core.simulation.scenes import open_world; world = open_world('drop_box'); world.step(1)"
+@pytest.mark.parametrize(
+    "scene",
+    [
+        "from hydro_sim_core.simulation.scenes import open_world; world = open_world('drop_box')",
+        "import hydro_sim_core as hs; scene = hs.SceneBuilder(); lift = scene.add_model('lift', base='kinematic');"
+        "lift.add_link('plate'); scene.add_command({'sine': {'amplitude': 1, 'period': 1}}, model='lift', mode='vz');"
+        "world = hs.World(scene.build())",
+    ],
+    ids=["a box", "a sine"],
+)
+def test_a_scene_loads_without_a_compiler(scene):
+    """For a debugger; poses, quaternions and sines are computed by functions that are compiled elsewhere."""
+    program = f"{scene}; world.step(1)"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
