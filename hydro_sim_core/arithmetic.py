@@ -10,6 +10,7 @@ checked or displayed may use either.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +40,8 @@ _LN_2_HIGH, _LN_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _ROOT_HALF = 7.07106781186547524401e-01
 # Of the series of artanh: the next term is below 2^-58 of the first.
 _LAST_TERM = 21
+# Components behind each of a vector, and those behind these.
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 @kernel
@@ -118,6 +121,11 @@ def product(first: ArrayLike, *others: ArrayLike) -> Array:
             total = total + result[..., :, k, None] * columns[..., k, None, :]
         result = total[..., 0] if factor.ndim == 1 else total
     return result
+
+
+def cross(a: Any, b: Any) -> Any:
+    """Cross products of vectors (..., 3) of NumPy or CuPy; NumPy's own takes several times as long for few rows."""
+    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def dot(a: Array, b: Array) -> float:

@@ -12,6 +12,7 @@ import typer
 
 from hydro_sim_core.cli.completion import scenes_and_files, solver_settings
 from hydro_sim_core.cli.outputs import optional
+from hydro_sim_core.description.paths import is_xacro_argument
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
@@ -42,7 +43,7 @@ PackageDirOption = Annotated[
 
 def _assignments(values: list[str] | None) -> list[str] | None:
     for value in values or ():
-        if not value.partition(":=")[0] or ":=" not in value:
+        if not is_xacro_argument(value):
             raise typer.BadParameter(f"'{value}' is not NAME:=VALUE")
     return values
 

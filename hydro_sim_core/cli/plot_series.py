@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from hydro_sim_core.cli.status import bar
-from hydro_sim_core.description.joints import NAMESPACE
 from hydro_sim_core.description.names import did_you_mean
+from hydro_sim_core.description.xml_source import OWN_NAMESPACE
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.plot_footprint import grip_force
@@ -219,7 +219,7 @@ def _joint(element: Any) -> _Joint:
     axis = element.find("axis")
     numbers = (1.0, 0.0, 0.0) if axis is None else tuple(map(float, axis.get("xyz").split()))
     # Joint types that URDF does not have are written as floating joints, with their own type in ``hydro:type``.
-    kind = element.get(f"{{{NAMESPACE}}}type") or element.get("type")
+    kind = element.get(f"{{{OWN_NAMESPACE}}}type") or element.get("type")
     return _Joint(element.get("name"), kind, element.find("child").get("link"), numbers)
 
 

@@ -32,8 +32,6 @@ _GAINS = (
     "has the motor hold a position by gains, which are not read",
     "write an actuator with kp and kd in the scene",
 )
-#: XML namespace of the project's own tags and attributes, with the prefix ``hydro``.
-NAMESPACE = "urn:hydro-sim"
 
 
 def read_joints(robot: XmlElement, gazebo: GazeboTags) -> Iterator[PlacedJoint]:

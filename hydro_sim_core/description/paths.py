@@ -230,6 +230,12 @@ def is_robot_file(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in ROBOT_SUFFIXES
 
 
+def is_xacro_argument(word: str) -> bool:
+    """Whether an argument of a xacro file is written ``name:=value``; the value may be empty."""
+    name, assigns, _ = word.partition(":=")
+    return bool(name and assigns)
+
+
 def xacro_arguments(given: Iterable[str]) -> dict[str, str]:
     """Values by name of arguments that are written, and checked to be, ``name:=value``."""
     return dict(argument.split(":=", 1) for argument in given)

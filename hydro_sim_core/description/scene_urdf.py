@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.description.exported_meshes import readable_mesh, surface_of_shape
-from hydro_sim_core.description.joints import NAMESPACE, UNBOUNDED
+from hydro_sim_core.description.joints import UNBOUNDED
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_loader import LoadedScene
 from hydro_sim_core.description.shape_types import shape_types
@@ -22,9 +22,10 @@ from hydro_sim_core.description.spec import (
     ShapeSpec,
     VisualSpec,
 )
+from hydro_sim_core.description.xml_source import OWN_NAMESPACE
 from hydro_sim_core.rotations import roll_pitch_yaw
 
-ElementTree.register_namespace("hydro", NAMESPACE)
+ElementTree.register_namespace("hydro", OWN_NAMESPACE)
 _WORLD = "world"
 _GREY = (0.6, 0.6, 0.6, 1.0)
 _GROUND = (4.0, 4.0, 0.01)  # m, the slab drawn for a half space
@@ -160,7 +161,7 @@ def _add_visual(link: Element, visual: VisualSpec) -> None:
         # Parsers share materials of the same name across links, so that the name must contain the look.
         look = {"rgba": colour}
         if visual.gloss:
-            look[f"{{{NAMESPACE}}}gloss"] = _number(visual.gloss)
+            look[f"{{{OWN_NAMESPACE}}}gloss"] = _number(visual.gloss)
         material = SubElement(element, "material", name=" ".join(["rgba", *look.values()]))
         SubElement(material, "color", look)
 
@@ -212,7 +213,7 @@ def _add_joint(root: Element, joint: JointSpec, rename: dict[str, str]) -> None:
     traits = joint.traits
     element = SubElement(root, "joint", name=joint.name, type=traits.urdf_type)
     if traits.urdf_type != joint.type:
-        element.set(f"{{{NAMESPACE}}}type", joint.type)
+        element.set(f"{{{OWN_NAMESPACE}}}type", joint.type)
     _add_origin(element, joint.X_PJ)
     SubElement(element, "parent", link=rename.get(joint.parent, joint.parent))
     SubElement(element, "child", link=joint.child)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.description import parse_robot
 from hydro_sim_core.description.joint_types import joint_types
-from hydro_sim_core.description.joints import FAR, NAMESPACE
+from hydro_sim_core.description.joints import FAR
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.spec import JointSpec, VisualSpec
 from hydro_sim_core.description.urdf import collisions_as_visuals
+from hydro_sim_core.description.xml_source import OWN_NAMESPACE
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.mesh_files import shared_allowance
@@ -367,8 +368,8 @@ def _with_meshes_found(text: str, source: str, package_dirs: Sequence[str | Path
         collision.getparent().remove(collision)
     for joint in root.findall("joint"):
         # The package that adds the joint type may be missing where a recording is replayed.
-        if joint.get(f"{{{NAMESPACE}}}type") not in joint_types():
-            joint.attrib.pop(f"{{{NAMESPACE}}}type", None)
+        if joint.get(f"{{{OWN_NAMESPACE}}}type") not in joint_types():
+            joint.attrib.pop(f"{{{OWN_NAMESPACE}}}type", None)
     missing = []
     for visual in root.findall("link/visual"):
         mesh = visual.find("geometry/mesh")

@@ -14,7 +14,16 @@ from scipy.spatial.transform import Rotation
 
 import hydro_sim_core
 from hydro_sim_core import arithmetic
-from hydro_sim_core.arithmetic import LARGEST_ANGLE, dot, logarithm, norm, product, sine_cosine, sines_cosines
+from hydro_sim_core.arithmetic import (
+    LARGEST_ANGLE,
+    cross,
+    dot,
+    logarithm,
+    norm,
+    product,
+    sine_cosine,
+    sines_cosines,
+)
 from hydro_sim_core.compilation.dependencies import dependencies
 from hydro_sim_core.compilation.kernels import Entry
 from hydro_sim_core.description.poses import pose
@@ -76,6 +85,12 @@ def test_compiled_and_interpreted_agree_to_the_last_bit():
     ]
     compiled = np.array([sine_cosine(float(angle)) for angle in angles])
     np.testing.assert_array_equal(np.column_stack(sines_cosines(angles)), compiled)
+
+
+def test_cross_products_are_those_of_vectors():
+    a, b = np.random.default_rng(0).normal(size=(2, 4, 5, 3))
+    np.testing.assert_allclose(cross(a, b), np.cross(a, b), rtol=0.0, atol=1e-15)
+    assert cross(a[0, 0], b).shape == (4, 5, 3)
 
 
 def test_products_are_those_of_matrices():

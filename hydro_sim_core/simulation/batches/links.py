@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.arithmetic import cross
 from hydro_sim_core.simulation.stepping.model import Loads
 from hydro_sim_core.simulation.world.link_masses import LinkMasses, momentum_rates, with_other_bodies
-from hydro_sim_core.simulation.world.link_wrenches import PatchRows, cross, signs_on_all, wrench_about
+from hydro_sim_core.simulation.world.link_wrenches import PatchRows, signs_on_all, wrench_about
 from hydro_sim_core.simulation.world.world import World
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.arithmetic import cross
 from hydro_sim_core.simulation.stepping.kept_contacts import KeptContacts, keep_contacts, put_contacts
 from hydro_sim_core.simulation.stepping.machine import Machine
 
 Array = NDArray[np.float64]
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 #: Pieces whose faces are kept at most before they are put together.
 _MOST_KEPT = 8
 
@@ -45,7 +45,7 @@ class Told(NamedTuple):
             return self._replace(effort=effort)
         force = contacts.wrench[:, 3:]
         p_WR = contacts.p_WG + (contacts.R_WG @ contacts.p_GR[:, :, None])[:, :, 0]
-        moment = contacts.wrench[:, :3] + _cross(p_WR, force)
+        moment = contacts.wrench[:, :3] + cross(p_WR, force)
         return Told(
             (*self.pairs, contacts.pair),
             (*self.impulses, length * np.concatenate((moment, force, contacts.normal_force), axis=1)),
@@ -64,14 +64,8 @@ class Told(NamedTuple):
         np.add.at(mean, rows, np.concatenate(self.impulses) / length)
         p_WR = contacts.p_WG + (contacts.R_WG @ contacts.p_GR[:, :, None])[:, :, 0]
         moment, force, normal_force = np.split(mean, 3, axis=1)
-        wrench = np.concatenate((moment - _cross(p_WR, force), force), axis=1)
+        wrench = np.concatenate((moment - cross(p_WR, force), force), axis=1)
         put_contacts(machine, contacts._replace(wrench=wrench, normal_force=normal_force))
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Cross products of rows (N, 3); NumPy's takes as long as a small step."""
-    product: Array = a[:, _NEXT] * b[:, _LAST] - a[:, _LAST] * b[:, _NEXT]
-    return product
 
 
 def _pressing(contacts: KeptContacts) -> set[int]:

@@ -17,6 +17,7 @@ from hydro_sim_core.simulation.integrators.step_means import enlarged, suits
 from hydro_sim_core.simulation.integrators.substeps import (
     GAVE_UP,
     Substeps,
+    count_as_one_step,
     cross_time_steps,
     make_substeps,
     no_substeps,
@@ -26,7 +27,6 @@ from hydro_sim_core.simulation.stepping.fastest import FASTEST
 from hydro_sim_core.simulation.stepping.machine import Machine
 from hydro_sim_core.simulation.stepping.model import State, copied
 from hydro_sim_core.simulation.stepping.step import DONE, NO_ROOM, NOT_FINITE, TOO_FAST, advance
-from hydro_sim_core.solvers.options import CONVERGED
 
 Array = NDArray[np.float64]
 
@@ -347,14 +347,4 @@ def accept_step(machine: Machine, length: float, told: Told) -> Told:
 
 def count_as_one(machine: Machine, before: State) -> None:
     """Count the steps since ``before`` as one, which is unconverged if any of them is."""
-    state = machine.state
-    state.step[0] = before.step[0] + 1
-    if state.unconverged[0] > before.unconverged[0]:
-        machine.scratch.solver.report[CONVERGED] = 0.0
-    for count, then in (
-        (state.unconverged, before.unconverged),
-        (state.unsettled, before.unsettled),
-        (state.deep, before.deep),
-        (state.faceless, before.faceless),
-    ):
-        count[0] = min(count[0], then[0] + 1)
+    count_as_one_step.function(machine, before)

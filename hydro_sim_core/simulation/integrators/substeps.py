@@ -226,7 +226,7 @@ def cross_time_step(machine, solve, substeps, dt, gives_up):
     counts[SHORTEST], substeps.left[0] = shortest, left
     if status == DONE:
         state.substep[0] = wanted
-        count_as_one(machine, substeps.begin)
+        count_as_one_step(machine, substeps.begin)
     return status
 
 
@@ -331,7 +331,7 @@ def _extrapolate(machine, substeps, dt):
 
 
 @kernel
-def count_as_one(machine, before):
+def count_as_one_step(machine, before):
     """Count the steps since the state ``before`` as one, which is unconverged if any of them is.
 
     Reads before: deep, faceless, step, unconverged, unsettled; machine.state: deep, faceless, unconverged, unsettled.

@@ -41,9 +41,6 @@ def choose_directions(model, scratch, p):
     two normals and one gradient, a table on the skin of an edge one normal and two gradients. Where the faces that
     press are one point, as where two edges cross, neither need agree, and these push along their sum.
 
-    Reads model: pair_flat, pair_thickness; scratch: mean_push; scratch.faces: data; scratch.patches: first_face, pair.
-    Writes scratch: mean_push.
-
     Returns:
         How faces push that do not press yet, and those that do.
 

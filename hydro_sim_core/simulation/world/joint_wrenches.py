@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.arithmetic import cross
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.dynamics import KinematicTree
@@ -22,7 +23,6 @@ from hydro_sim_core.simulation.world.link_masses import (
     momentum_rates,
     with_other_bodies,
 )
-from hydro_sim_core.simulation.world.link_wrenches import cross
 from hydro_sim_core.simulation.world.pulls import Pull, WorldPulls
 
 Array = NDArray[np.float64]

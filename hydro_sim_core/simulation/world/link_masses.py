@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.arithmetic import cross
 from hydro_sim_core.description.spec import LinkSpec
 from hydro_sim_core.dynamics import Assembly, KinematicTree
-from hydro_sim_core.simulation.world.link_wrenches import cross
 
 Array = NDArray[np.float64]
 

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.arithmetic import cross
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.simulation.assembly.builder import BuiltModel
 from hydro_sim_core.simulation.stepping.patch_table import PatchTable
-
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 class PatchRows(NamedTuple):
@@ -71,11 +70,6 @@ def signs_on_all(built: BuiltModel, links: Collection[str]) -> NDArray[np.float6
     on = np.array([collider.link in links for collider in built.colliders], dtype=float)
     signs: NDArray[np.float64] = on[built.model.pairs[:, 1]] - on[built.model.pairs[:, 0]]
     return signs
-
-
-def cross(a: Any, b: Any) -> Any:
-    """Cross products (..., 3); NumPy's takes several times as long for few rows."""
-    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def wrench_about(numpy: Any, patches: PatchRows, signs: Any, point: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from hydro_sim_core.description.paths import is_xacro_argument
 from hydro_sim_core.errors import InputError, shortened
 from hydro_sim_core.recording import FileLimits
 from hydro_sim_core.simulation.scenes import RobotOptions
@@ -372,7 +373,7 @@ class Parameters:
         """
         arguments = [word for text in self.xacro_args for word in text.split()]
         for argument in arguments:
-            if not argument.partition(":=")[0] or ":=" not in argument:
+            if not is_xacro_argument(argument):
                 mend = "write NAME:=VALUE, such as dof:=7"
                 raise InputError(SOURCE, "xacro_args", f"'{shortened(argument)}' is no argument", mend)
         folders = tuple(Path(folder) for folder in self.package_dirs if folder)

@@ -16,7 +16,7 @@ from hydro_sim.simulation_control.catalogue import robot_file, srdf_file
 from hydro_sim.simulation_control.refusals import Reason, Refused, refusing, refusing_resource
 from hydro_sim_core.description import load_robot, parse_robot, with_prefix
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.paths import xacro_arguments
+from hydro_sim_core.description.paths import is_xacro_argument, xacro_arguments
 from hydro_sim_core.description.scene import ModelSpec
 from hydro_sim_core.description.scene_drives import ActuatorSpec
 from hydro_sim_core.description.scene_edits import pose_spec, with_model
@@ -214,7 +214,7 @@ def _checked_folders(folders: Sequence[str]) -> list[Path]:
 
 def _checked_arguments(arguments: Sequence[str]) -> Mapping[str, str]:
     for argument in arguments:
-        if not argument.partition(":=")[0] or ":=" not in argument:
+        if not is_xacro_argument(argument):
             problem = f"xacro_args: {excerpt(argument)} is no argument"
             raise Refused(Reason.RESOURCE_PARSE_ERROR, f"{problem}: write name:=value")
     return xacro_arguments(arguments)
