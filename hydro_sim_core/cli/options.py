@@ -154,6 +154,20 @@ def step_count(option: str, time: float, time_step: float) -> int:
     return round(time / time_step)
 
 
+def steps_of_duration(duration: float, time_step: float) -> int:
+    """Number of steps of ``--duration`` (s), with a ``time_step`` (s).
+
+    Raises:
+        InputError: As for ``step_count``, or it is nearer to no step than to one.
+    """
+    steps = step_count("--duration", duration, time_step)
+    if steps < 1:
+        raise InputError(
+            "--duration", "", f"{duration:g} s are less than one step", f"give at least {time_step:g}"
+        )
+    return steps
+
+
 def refuse_without(needed: str, context: typer.Context, *names: str) -> None:
     """Refuse options on the command line that have no effect without another one.
 

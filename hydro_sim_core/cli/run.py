@@ -39,7 +39,7 @@ from hydro_sim_core.cli.options import (
     positive,
     positive_and_finite,
     refuse_without,
-    step_count,
+    steps_of_duration,
     viewer_options,
 )
 from hydro_sim_core.cli.outputs import (
@@ -218,7 +218,7 @@ def _check_duration(duration: float | None, time_step: float, video: Path | None
     """Refuse a run with too many steps or frames, or without any."""
     if duration is None:
         return
-    step_count("--duration", duration, time_step)
+    steps_of_duration(duration, time_step)
     if video is not None:
         frames = duration * min(fps, 1.0 / time_step)
         check_frame_count(video, frames, "give a lower --fps or a shorter --duration")
@@ -311,7 +311,7 @@ def run_world(
         _compile(world)
     if from_state is not None:
         world.load_state(from_state)
-    steps = math.inf if duration is None else max(1, step_count("--duration", duration, world.time_step))
+    steps = math.inf if duration is None else steps_of_duration(duration, world.time_step)
     recorder = RunRecorder(world)
     line = StatusLine(console, world.grip_units) if live else None
     end = "until Ctrl-C" if duration is None else f"for {duration:g} s"

@@ -33,7 +33,7 @@ from hydro_sim_core.cli.options import (
     positive_and_finite,
     refuse_without,
     set_values,
-    step_count,
+    steps_of_duration,
 )
 from hydro_sim_core.cli.outputs import PICTURE, OverwriteOption, files_to_write, optional, out_option
 from hydro_sim_core.cli.worlds import opened
@@ -177,7 +177,7 @@ def _axes(context: typer.Context, vary: Sequence[str]) -> tuple[Axis, ...]:
 
 
 def _of_scene(world: World, duration: float, measure: Sequence[str], console: Console) -> Sampler:
-    steps = max(1, step_count("--duration", duration, world.time_step))
+    steps = steps_of_duration(duration, world.time_step)
     with compile_progress(console):
         world.step()  # compiled once, before several processes need it
     return SceneSampler(world.scene, steps, list(dict.fromkeys(measure)))

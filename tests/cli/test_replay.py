@@ -230,6 +230,7 @@ def test_ctrl_c_ends_a_filmed_run_with_a_film_up_to_there(tmp_path):
         (("snapshot", "nosuch", "--out", "x.png"), "nosuch"),
         (("run", SCENE, "--duration", 1, "--out", "x.avi"), "end it in .mcap for the recording, .mp4, .webm or .gif"),
         (("run", SCENE, "--duration", 1e300), r"--duration: 1e\+300 s take more than 1e\+09 steps of 0.001"),
+        (("run", SCENE, "--duration", 4e-4), "--duration: 0.0004 s are less than one step; give at least 0.001"),
         (("snapshot", SCENE, "--out", "x.png", "--time", 1e300), r"--time: 1e\+300 s .* give at most 1e\+06"),
         (("run", SCENE, "--duration", 1e4, "--out", "x.gif"), r"3e\+05 frames, .* shorter --duration"),
         (("replay", "RUN", "--out", "x.gif", "--speed", 1e-6), r"x.gif: would have 9e\+06 frames.*higher --speed"),

@@ -92,6 +92,10 @@ def test_measures_are_listed():
         ),
         (("drop_bax", *VARY, *MEASURE, "--out", "t.parquet"), "drop_bax"),
         (
+            ("drop_box", *VARY, *MEASURE, "--duration", 4e-4, "--out", "t.parquet"),
+            "--duration: 0.0004 s are less than one step; give at least 0.001",
+        ),
+        (
             ("drop_box", *VARY, *MEASURE, "--jobs", 2, "--ray", "auto"),
             "--jobs is for processes of this machine",
         ),
