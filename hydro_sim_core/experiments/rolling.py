@@ -54,9 +54,9 @@ class Body(NamedTuple):
 
 
 BODIES = {
-    "sphere": Body(0.4, {"radius": RADIUS}, (0.0, 0.0, 0.0), 8e-4, 5e-4, 2e-3, 1e-3),
+    "sphere": Body(0.4, {"radius": RADIUS}, (0.0, 0.0, 0.0), 4e-4, 2e-4, 2e-4, 1e-6),
     "cylinder": Body(
-        0.5, {"radius": RADIUS, "length": LENGTH}, (math.pi / 2.0, 0.0, 0.0), 1e-5, 1e-4, 1e-4, 1e-3
+        0.5, {"radius": RADIUS, "length": LENGTH}, (math.pi / 2.0, 0.0, 0.0), 6e-6, 4e-5, 1e-5, 1e-6
     ),
 }
 
