@@ -28,6 +28,8 @@ GRAVITY, FRICTION = 9.81, 0.2
 RADIUS, LENGTH, MASS = 0.05, 0.08, 0.5
 #: Speed along level ground, m/s, and times of coming to rest there, rolling along it, and down slopes, s.
 SPEED, SETTLING_TIME, LEVEL_TIME, TIME = 0.5, 0.1, 1.0, 0.2
+#: Steps after which it is looked at there.
+EVERY = 5
 ANGLES = (2.0, 10.0, 20.0, 28.0, 38.0, 45.0)
 
 
@@ -75,22 +77,32 @@ def run(angles: tuple[float, ...] = ANGLES) -> ExperimentReport:
             comparisons.append(Comparison(name, "m/s²", expected, acceleration, bound, "relative"))
             if slips:
                 comparisons.append(
-                    Comparison(f"its spin at {degrees:g}°", "rad/s²", expected_spin, spin, bound, "relative")
+                    Comparison(
+                        f"spin of the {shape} at {degrees:g}°",
+                        "rad/s²",
+                        expected_spin,
+                        spin,
+                        bound,
+                        "relative",
+                    )
                 )
-        speed, height = roll_along(shape)
+        speeds, heights = roll_along(shape)
         comparisons += [
             Comparison(
                 f"{shape}: speed after {LEVEL_TIME:g} s on level ground",
                 "m/s",
                 SPEED,
-                speed,
+                float(speeds[-1]),
                 body.level_bound,
                 "relative",
             ),
-            Comparison(f"{shape}: way up and down", "µm", 0.0, 1e6 * height, body.height_bound, "absolute"),
+            Comparison(
+                f"{shape}: way up and down", "µm", 0.0, float(np.ptp(heights)), body.height_bound, "absolute"
+            ),
         ]
         series[f"acceleration, {shape}"] = [acceleration for acceleration, _ in measured]
         series[f"spin, {shape}"] = [spin for _, spin in measured]
+        series[f"speed, {shape}"], series[f"height, {shape}"] = speeds.tolist(), heights.tolist()
     return ExperimentReport("Rolling", SOURCE, tuple(comparisons), series)
 
 
@@ -115,16 +127,18 @@ def measure(shape: str, angle: float) -> tuple[float, float]:
     return float(world.v[3]) / TIME, float(world.v[1]) / TIME
 
 
-def roll_along(shape: str) -> tuple[float, float]:
-    """Speed (m/s) of a body after rolling along level ground, and how far it went up and down (m)."""
+def roll_along(shape: str) -> tuple[Array, Array]:
+    """Speed (m/s) of a body that rolls along level ground and its height above that at rest (um), every few steps."""
     world = make_world(shape, 0.0)
     world.step(round(SETTLING_TIME / world.time_step))
-    world.place("body", world.frame_pose("body"), [0.0, SPEED / RADIUS, 0.0, SPEED, 0.0, 0.0])
-    heights = []
-    for _ in range(round(LEVEL_TIME / world.time_step)):
-        world.step()
-        heights.append(world.frame_pose("body")[2, 3])
-    return float(world.v[3]), float(np.ptp(heights))
+    X_WB = world.frame_pose("body")
+    world.place("body", X_WB, [0.0, SPEED / RADIUS, 0.0, SPEED, 0.0, 0.0])
+    rows = []
+    for _ in range(round(LEVEL_TIME / (EVERY * world.time_step))):
+        world.step(EVERY)
+        rows.append((world.v[3], 1e6 * (world.frame_pose("body")[2, 3] - X_WB[2, 3])))
+    speeds, heights = np.array(rows).T
+    return speeds, heights
 
 
 def make_world(shape: str, angle: float) -> World:

@@ -242,6 +242,7 @@ CURVES = {
     "slip_control": "pitch",
     "slip_control_arm": "grip_force",
     "incline": "speed downhill",
+    "rolling": "acceleration, sphere",
     "sphere_convergence": "error, compliant sphere, rigid plane",
     "energy": "speed, sliding",
     "fem_layer": "share, wavelength 4",

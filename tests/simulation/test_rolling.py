@@ -59,7 +59,7 @@ def test_what_is_round_rolls_down_a_slope_as_in_the_books(shape: str, ground: st
     acceleration = G * math.sin(slope) / (1.0 + SHARES[shape])
     # The sum of steps that have the velocity of their end.
     way = acceleration * time_step**2 * steps * (steps + 1) / 2.0
-    assert world.frame_pose("body")[0, 3] == pytest.approx(way, rel=1e-3 if shape == "sphere" else 3e-5)
+    assert world.frame_pose("body")[0, 3] == pytest.approx(way, rel=4e-4 if shape == "sphere" else 2e-5)
     assert np.ptp(heights) < 1e-6
 
 
@@ -73,8 +73,8 @@ def test_what_is_round_rolls_on(shape: str, ground: str) -> None:
     for _ in range(100):
         world.step(10)
         heights.append(world.frame_pose("body")[2, 3])
-    assert world.v[3] == pytest.approx(speed, rel=3e-3 if shape == "sphere" else 1e-4)
-    np.testing.assert_allclose(world.v[[0, 2, 4, 5]], 0.0, rtol=0, atol=2e-5)
+    assert world.v[3] == pytest.approx(speed, rel=2e-4 if shape == "sphere" else 1e-5)
+    np.testing.assert_allclose(world.v[[0, 2, 4, 5]], 0.0, rtol=0, atol=1e-9)
     assert np.ptp(heights) < 1e-6
 
 

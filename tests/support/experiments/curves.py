@@ -23,6 +23,7 @@ from hydro_sim_core.experiments import (
     patch_moments,
     point_contact,
     rocking,
+    rolling,
     scm_profile,
     sliding_disk,
     sphere_convergence,
@@ -121,6 +122,20 @@ def _incline(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     yield Row("speed downhill after crossing", down[-1])
     # The least of every sixth step.
     yield Row("least speed plus its downhill part", (np.hypot(down, across) + down).min(), relative=1e-5)
+
+
+def _rolling(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
+    for shape, body in rolling.BODIES.items():
+        slips = math.degrees(rolling.slipping_angle(body.share))
+        for angle, acceleration, spin in zip(
+            curves["angle"], curves[f"acceleration, {shape}"], curves[f"spin, {shape}"], strict=True
+        ):
+            yield Row(f"{shape} {'slips' if angle > slips else 'rolls'} down {angle:g}°", acceleration)
+            if angle > slips:
+                yield Row(f"spin of the {shape} at {angle:g}°", spin)
+        yield Row(f"{shape}: speed after 1 s on level ground", curves[f"speed, {shape}"][-1])
+        # What is left of heights in six digits.
+        yield Row(f"{shape}: way up and down", np.ptp(curves[f"height, {shape}"]), relative=1e-2)
 
 
 def _sphere_convergence(curves: Curves, references: Mapping[str, float]) -> Iterator[Row]:
@@ -387,6 +402,7 @@ _ROWS: dict[str, Callable[[Curves, Mapping[str, float]], Iterator[Row]]] = {
     "slip_control": _slip_control,
     "slip_control_arm": _slip_control,
     "incline": _incline,
+    "rolling": _rolling,
     "sphere_convergence": _sphere_convergence,
     "energy": _energy,
     "off_centre_box": _off_centre_box,
