@@ -27,7 +27,7 @@ from hydro_sim_core.simulation.stepping.patch_loading import fill_up, set_patch_
 from hydro_sim_core.simulation.stepping.placement import bounds_apart, place_geometries
 from hydro_sim_core.simulation.stepping.point_contacts import find_points
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls, stiffen_by_pulls
-from hydro_sim_core.simulation.stepping.round_sides import set_pose_for_faces
+from hydro_sim_core.simulation.stepping.round_sides import set_pose_for_faces, straighten_faces
 from hydro_sim_core.simulation.stepping.step import (
     DONE,
     NO_ROOM,
@@ -123,6 +123,7 @@ def _find_patches(model, scratch):
             return found
         if found == count:
             continue
+        straighten_faces(model, faces, pair, count, found, scratch.R_BA, scratch.p_BA)
         count, p = found, patches.num[0]
         patches.pair[p] = pair
         patches.is_recovered[p], patches.dropped_force[p] = False, 0.0

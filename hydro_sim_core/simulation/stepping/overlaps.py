@@ -64,8 +64,8 @@ def way_deeper(model, scratch, pair, reach, depth, energy, room, share, gain, dt
         deep, stored, num = overlap_at(model, scratch, pair, dt * k / poses)
         if deep > most_depth or stored > most_energy:
             first = scratch.patches.first_face[scratch.patches.num[0]]
-            way = dt * _fastest_approach(model, scratch, pair, first, first + num) if num > 0 else reach
-            return min(way, reach) if way > 0.0 else reach
+            _, fastest = _speeds_of_approach(model, scratch, pair, first, first + num)
+            return min(dt * fastest, reach) if fastest > 0.0 else reach
     return 0.0
 
 
@@ -94,7 +94,8 @@ def way_into_overlap(model, scratch, pair, reach, steps, dt):
         if deep > most_depth:
             return reach
         if energy > stored:
-            way = min(dt * _speed_of_approach(model, scratch, pair, first, first + num), reach)
+            speed, _ = _speeds_of_approach(model, scratch, pair, first, first + num)
+            way = min(dt * speed, reach)
             gain = 0.5 * model.pair_flat[pair] * (way / steps) ** 2
             if way > model.pair_foreseen[pair] + way / steps and energy > stored + gain:
                 return way
@@ -102,8 +103,11 @@ def way_into_overlap(model, scratch, pair, reach, steps, dt):
 
 
 @kernel
-def _speed_of_approach(model, scratch, pair, first, last):
-    """Root of the mean square speed along the normals of faces that were found last, weighted by their forces, m/s.
+def _speeds_of_approach(model, scratch, pair, first, last):
+    """Speeds along the normals of faces that were found last and press, m/s.
+
+    Returns:
+        The root of their mean square, weighted by the forces, and the largest.
 
     Reads model: geometry_body, pairs; scratch: V_WB, X_moved, twist; scratch.faces: data.
     Writes scratch: twist.
@@ -112,32 +116,14 @@ def _speed_of_approach(model, scratch, pair, first, last):
     body_a = model.geometry_body[model.pairs[pair, 0]]
     body_b = model.geometry_body[model.pairs[pair, 1]]
     twist_of_pair(scratch.V_WB, body_a, body_b, X_WB[:, :3], X_WB[:, 3], V)
-    forces = squares = 0.0
+    forces = squares = fastest = 0.0
     for f in range(first, last):
         face = face_at(data, f)
         if face.pressure > 0.0:
             force, speed = face.area * face.pressure, speed_along_normal(face, about, V)
             forces, squares = forces + force, squares + force * (speed * speed)
-    return math.sqrt(squares / forces) if forces > 0.0 else 0.0
-
-
-@kernel
-def _fastest_approach(model, scratch, pair, first, last):
-    """Largest speed along the normals of faces that were found last and press, m/s.
-
-    Reads model: geometry_body, pairs; scratch: V_WB, X_moved, twist; scratch.faces: data.
-    Writes scratch: twist.
-    """
-    data, V, X_WB, about = scratch.faces.data, scratch.twist, scratch.X_moved[1], (0.0, 0.0, 0.0)
-    body_a = model.geometry_body[model.pairs[pair, 0]]
-    body_b = model.geometry_body[model.pairs[pair, 1]]
-    twist_of_pair(scratch.V_WB, body_a, body_b, X_WB[:, :3], X_WB[:, 3], V)
-    fastest = 0.0
-    for f in range(first, last):
-        face = face_at(data, f)
-        if face.pressure > 0.0:
-            fastest = max(fastest, abs(speed_along_normal(face, about, V)))
-    return fastest
+            fastest = max(fastest, abs(speed))
+    return (math.sqrt(squares / forces) if forces > 0.0 else 0.0), fastest
 
 
 @kernel

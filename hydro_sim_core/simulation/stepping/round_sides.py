@@ -3,8 +3,8 @@
 
 A mesh has facets, on which a ball or a wheel would roll as a polygon does: slower, and up and down. But a turn about an
 axis of symmetry changes nothing of the exact body, so its mesh may be taken in any. With a vertex towards the nearest
-point of a box or a half space it touches where the exact body does, and stays so while it rolls
-(``docs/decisions/0052-round-sides.md``).
+point of a box or a half space it touches where the exact body does, and stays so while it rolls. Its faces then push as
+the exact body would: along the shortest way (``docs/decisions/0052-round-sides.md``).
 """
 
 from __future__ import annotations
