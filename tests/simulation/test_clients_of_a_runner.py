@@ -153,6 +153,7 @@ def test_a_time_out_goes_on_in_a_scene_that_goes_on(run) -> None:
     """The drive was taken over and its time-out was not: the effort stayed for ever, with nobody to end it."""
     runner, client = run
     client.pause()
+    client.step()  # whatever was under way when the pause came is over then
     with client.controller("arm") as arm:
         arm.commands.give("rail_joint", effort=0.5, timeout=0.02, floats=True)
         arm.send()
