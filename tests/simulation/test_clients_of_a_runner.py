@@ -241,3 +241,21 @@ def test_waiting_with_permits_left_takes_no_processor(paused: bool) -> None:
     used = (time.process_time() - before) / (time.monotonic() - began)
     runner.close()
     assert used < 0.3
+
+
+def test_a_stop_that_comes_as_requests_are_looked_at_is_not_lost(run, monkeypatch) -> None:
+    """It was, in a pause: whoever stopped a runner just as a client left it waited for ten minutes."""
+    runner, client = run
+    client.pause()
+    client.step()
+    attend = runner._attend
+
+    def stopped_just_before() -> None:
+        with runner._condition:
+            runner._stopping = True
+            runner._rouse()
+        attend()
+
+    monkeypatch.setattr(runner, "_attend", stopped_just_before)
+    runner._call_back()
+    wait_until(lambda: not runner._running)

@@ -288,6 +288,8 @@ class FixedRateRunner(RunnerRequests):
             while not self._stopping:
                 core = self._core
                 self._attend()
+                if self._stopping:
+                    break  # asked for since it was looked at, and with it went the word to attend
                 if self._core is not core:
                     deadline = 0.0  # of the scene before
                 if self._paused:
