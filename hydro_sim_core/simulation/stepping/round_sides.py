@@ -201,12 +201,10 @@ def _turn_about_z(R_BA, way):
 @kernel
 def _turn_z_along(R_BA, way):
     """Turn A such that its z axis is along a direction in B, if there is one: by which turn depends on that alone."""
-    length = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+    length = math.sqrt(dot(way, way))
     if length == 0.0:
         return
-    x, y, z = way[0] / length, way[1] / length, way[2] / length
-    sign = 1.0 if z >= 0.0 else -1.0
-    a = -1.0 / (sign + z)
-    R_BA[0, 0], R_BA[1, 0], R_BA[2, 0] = 1.0 + sign * x * x * a, sign * x * y * a, -sign * x
-    R_BA[0, 1], R_BA[1, 1], R_BA[2, 1] = x * y * a, sign + y * y * a, -y
-    R_BA[0, 2], R_BA[1, 2], R_BA[2, 2] = x, y, z
+    z = way[0] / length, way[1] / length, way[2] / length
+    x, y = axes_across(z)
+    for i in range(3):
+        R_BA[i, 0], R_BA[i, 1], R_BA[i, 2] = x[i], y[i], z[i]
