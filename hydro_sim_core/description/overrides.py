@@ -9,13 +9,14 @@ both coefficients.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from hydro_sim_core.description.model_overrides import with_joint_value, with_link_value
 from hydro_sim_core.description.names import did_you_mean, mend_of_absent
 from hydro_sim_core.description.places import CallSite
 from hydro_sim_core.description.scene import ContactDefaults, EnvironmentSpec, ModelSpec, SceneSpec
-from hydro_sim_core.description.spec import RobotSpec
+from hydro_sim_core.description.spec import DescriptionValue, RobotSpec
 from hydro_sim_core.description.values import CONTACT_KEYS, plain
 from hydro_sim_core.description.yaml_source import checked
 from hydro_sim_core.errors import InputError, excerpt
@@ -34,24 +35,6 @@ _TOUCHING: dict[str, tuple[str, ...]] = {
     "models": (*ModelSpec.model_fields, "links", "joints"),
     "environment": tuple(EnvironmentSpec.model_fields),
 }
-
-
-class DescriptionValue(NamedTuple):
-    """A value of a link or a joint of a model, by its path.
-
-    Attributes:
-        path: The path as it was given.
-        model: Index of the model.
-        what: ``links`` or ``joints``.
-        rest: Parts of the path below these.
-        value: The value.
-    """
-
-    path: str
-    model: int
-    what: str
-    rest: list[str]
-    value: Any
 
 
 def overridden_spec(
@@ -90,12 +73,50 @@ def overridden_robots(
         InputError: A path leads nowhere, or a value does not fit there.
     """
     changed = list(robots)
-    for path, model, what, rest, value in values:
-        change, place = with_link_value if what == "links" else with_joint_value, CallSite("override", path)
-        if model >= len(changed):
+    for one in values:
+        if one.model >= len(changed):
+            place = CallSite("override", one.path)
             raise place.error("another value takes the model away", "leave one of the two out")
-        changed[model] = change(changed[model], rest, place, value)
+        changed[one.model] = _overridden(changed[one.model], one, one.path)
     return tuple(changed)
+
+
+def overridden_as_before(robot: RobotSpec, before: RobotSpec, old_prefix: str, prefix: str) -> RobotSpec:
+    """A robot whose file was read anew, with the values that its links and joints had been given before.
+
+    Args:
+        robot: The robot as its file says now, prefix applied.
+        before: The robot that it stands for.
+        old_prefix: Prefix of that one.
+        prefix: Prefix of the robot.
+
+    Raises:
+        InputError: The robot has no such link, joint or value.
+    """
+    for one in before.overrides:
+        named = prefix + ".".join(one.rest).removeprefix(old_prefix)
+        robot = _overridden(robot, one._replace(rest=named.split(".")), f"{one.path}, given before")
+    return robot
+
+
+def _overridden(robot: RobotSpec, one: DescriptionValue, where: str) -> RobotSpec:
+    change = with_link_value if one.what == "links" else with_joint_value
+    changed = change(robot, one.rest, CallSite("override", where), one.value)
+    return replace(changed, overrides=_what_counts((*robot.overrides, one)))
+
+
+def _what_counts(values: Sequence[DescriptionValue]) -> tuple[DescriptionValue, ...]:
+    """Values without those that later ones of the same place replace, so that their number does not grow.
+
+    A mass counts until the next one unless an inertia comes between, which the next one scales.
+    """
+    kept: list[DescriptionValue] = []
+    for one in reversed(values):
+        ends = [one.rest, [*one.rest[:-1], "inertia"]] if one.rest[-1] == "mass" else [one.rest]
+        after = (later for later in reversed(kept) if later.what == one.what and later.rest in ends)
+        if (found := next(after, None)) is None or found.rest != one.rest:
+            kept.append(one)
+    return tuple(reversed(kept))
 
 
 def without_effect(spec: SceneSpec, earlier: str, later: Iterable[str]) -> bool:

@@ -16,7 +16,7 @@ from hydro_sim_core.description.described_grippers import all_grippers
 from hydro_sim_core.description.described_sensors import described_sensors
 from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
-from hydro_sim_core.description.overrides import overridden_robots, overridden_spec
+from hydro_sim_core.description.overrides import overridden_as_before, overridden_robots, overridden_spec
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.places import CallSite, is_call_site
 from hydro_sim_core.description.scene import (
@@ -86,10 +86,18 @@ class LoadedScene:
         robots = []
         for i, model in enumerate(spec.models):
             # One that has got another name stands where it stood.
-            places = (k for k in (before.get(model.name, i), i) if k < len(before))
+            places = [k for k in (before.get(model.name, i), i) if k < len(before)]
             kept = (self.robots[k] for k in places if _files(self.spec.models[k]) == _files(model))
-            robots.append(next(kept, None) or files.load(model, f"models.{i}"))
+            robots.append(next(kept, None) or self._read_anew(files, model, i, places))
         return complete_scene(spec, overridden_robots(robots, described), self.source)
+
+    def _read_anew(self, files: RobotFiles, model: ModelSpec, index: int, places: Iterable[int]) -> RobotSpec:
+        """The robot of a model whose file is read in another way, with the values given to it before."""
+        robot = files.load(model, f"models.{index}")
+        for old, k in ((self.spec.models[k], k) for k in places):
+            if model.name == old.name or model.urdf == old.urdf:
+                return overridden_as_before(robot, self.robots[k], old.prefix, model.prefix)
+        return robot
 
 
 def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> LoadedScene:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -340,6 +340,24 @@ class DescribedSensor:
     link: str
 
 
+class DescriptionValue(NamedTuple):
+    """A value of a link or a joint of a model, by its path.
+
+    Attributes:
+        path: The path as it was given.
+        model: Index of the model.
+        what: ``links`` or ``joints``.
+        rest: Parts of the path below these.
+        value: The value.
+    """
+
+    path: str
+    model: int
+    what: str
+    rest: list[str]
+    value: Any
+
+
 @dataclass(frozen=True, eq=False)
 class RobotSpec:
     """A robot: a tree of links. ``links[0]`` is the root; joints are ordered with parents first.
@@ -352,6 +370,7 @@ class RobotSpec:
             so; they outrank the SRDF.
         srdf: What an SRDF says about contact of its links.
         repairs: What was changed in it.
+        overrides: Values of links and joints that it was given after it was read, and gets again if it is read anew.
     """
 
     name: str
@@ -364,6 +383,7 @@ class RobotSpec:
     drives: tuple[DriveSpec, ...] = ()
     sensors: tuple[DescribedSensor, ...] = ()
     repairs: tuple[Repair, ...] = ()
+    overrides: tuple[DescriptionValue, ...] = ()
 
     @property
     def root(self) -> str:

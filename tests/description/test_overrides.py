@@ -229,6 +229,51 @@ def test_a_lone_robot_is_read_again_with_all_that_it_was_read_with(tmp_path, mon
         one.with_({"models.arm.xacro_args.mass": True})
 
 
+def test_a_robot_that_is_read_anew_keeps_the_values_of_its_links_and_joints() -> None:
+    """They were lost without a word, also in a sweep over the arguments of a file with a --set for its links."""
+    told = {
+        "models.box.links.box.mass": 0.3,
+        "models.box.links.box.inertia": [1e-3, 1e-3, 1e-3],
+        "models.box.links.box.friction": 0.7,
+    }
+    given = load_scene(SCENE.with_name("drop_box.yaml")).with_(told).with_({"models.box.links.box.mass": 0.6})
+    for changed in (
+        given.with_({"models.box.xacro_args.x": 0.3}),
+        given.with_({"models.box.xacro_args.x": 0.3}).with_({"models.box.prefix": "left_"}),
+        given.with_({"models.box.prefix": "left_", "models.box.name": "left"}),
+    ):
+        (link,) = changed.robots[0].links
+        assert link.name == changed.spec.models[0].prefix + "box"
+        assert link.inertial is not None
+        assert (link.inertial.mass, link.inertial.I_LCo[0, 0]) == (0.6, 2e-3)
+        assert link.collisions[0].proximity.mu_dynamic == 0.7
+
+
+def test_a_joint_that_is_read_anew_keeps_its_values(tmp_path: Path) -> None:
+    wheel = (
+        '<robot name="wheel"><link name="hub"/><link name="rim"/><joint name="spin" type="continuous">'
+        '<parent link="hub"/><child link="rim"/></joint></robot>'
+    )
+    (tmp_path / "wheel.urdf").write_text(wheel)
+    (tmp_path / "other.urdf").write_text(wheel.replace("spin", "turn"))
+    scene = scene_of_robot(tmp_path / "wheel.urdf").with_({"models.wheel.joints.spin.damping": 2.0})
+    (joint,) = scene.with_({"models.wheel.prefix": "left_"}).robots[0].joints
+    assert (joint.name, joint.damping) == ("left_spin", 2.0)
+    gone = r"models.wheel.joints.spin.damping, given before: 'spin' is not in the model; use one of 'turn'"
+    with pytest.raises(InputError, match=gone):
+        scene.with_({"models.wheel.urdf": str(tmp_path / "other.urdf")})
+
+
+def test_values_that_are_given_again_and_again_are_kept_once() -> None:
+    scene = load_scene(SCENE.with_name("drop_box.yaml"))
+    for mass in (0.1, 0.2, 0.3, 0.4):
+        scene = scene.with_({"models.box.links.box.mass": mass, "models.box.links.box.inertia": [mass] * 3})
+    assert [(one.rest[-1], one.value) for one in scene.robots[0].overrides] == [
+        ("mass", 0.4),
+        ("inertia", [0.4] * 3),
+    ]
+
+
 def test_a_sweep_is_a_loop(scene: LoadedScene) -> None:
     """The less friction, the further it has slipped; geometry is not made again."""
     fallen, like = [], World(scene)
