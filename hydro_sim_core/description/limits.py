@@ -5,6 +5,7 @@ They are wide: what is refused here is a wrong unit, a slip, or a file that is m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -137,6 +138,31 @@ def check_joint(joint: JointSpec, place: Place) -> None:
     if joint.mimic is not None:
         check_value("multiplier", joint.mimic.multiplier, place, "mimic multiplier")
         check_value("offset", joint.mimic.offset, place, "mimic offset")
+
+
+def check_that_it_moves(joint: JointSpec, place: Place) -> None:
+    """Check that losses, springs and limits are of a joint that moves; of files, whose exporters write them, one warns.
+
+    Raises:
+        InputError: The joint does not move, and has one of them.
+    """
+    if joint.traits.num_v:
+        return
+    limits = joint.limits
+    values = {
+        "damping": joint.damping,
+        "friction": joint.friction,
+        "rotor inertia": joint.rotor_inertia,
+        "spring": joint.spring_stiffness,
+        "ends": math.isfinite(limits.lower) or math.isfinite(limits.upper),
+        "velocity limit": math.isfinite(limits.velocity),
+        "effort limit": math.isfinite(limits.effort),
+        "stiffness of its stops": limits.stiffness,
+    }
+    idle = [name for name, value in values.items() if value]
+    if idle:
+        problem = f"a {joint.type} joint does not move, so {', '.join(idle)} would do nothing"
+        raise place.error(problem, f"leave {'it' if len(idle) == 1 else 'them'} out, or correct its type")
 
 
 def check_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:

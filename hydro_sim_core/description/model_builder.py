@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from hydro_sim_core.description.inertia import check_inertia, check_mass
 from hydro_sim_core.description.joint_types import STANDARD_TYPES, JointType, joint_types
 from hydro_sim_core.description.joints import check_mimic, check_range, unit_axis
-from hydro_sim_core.description.limits import check_joint, check_link
+from hydro_sim_core.description.limits import check_joint, check_link, check_that_it_moves
 from hydro_sim_core.description.mass_properties import mass_properties
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver
@@ -278,7 +278,8 @@ class ModelBuilder:
             upper: Highest position.
             velocity: Largest speed, rad/s or m/s.
             effort: Largest torque or force, N m or N.
-            stiffness: Stiffness of the stops, N m/rad or N/m; by default as stiff as the time step allows.
+            stiffness: Stiffness of the stops at these ends, N m/rad or N/m; by default as stiff as the time step
+                allows.
             damping: Viscous damping, N m s/rad or N s/m.
             friction: Coulomb friction, N m or N.
             rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
@@ -299,6 +300,7 @@ class ModelBuilder:
             **_losses(place, damping=damping, friction=friction, rotor_inertia=rotor_inertia),
             mimic=_mimic(kind, mimic, multiplier, offset, place),
         )
+        check_that_it_moves(joint, place)
         self.insert_joint(PlacedJoint(joint, place))
         return self
 
@@ -322,6 +324,7 @@ class ModelBuilder:
             spring_stiffness=finite_number(stiffness, "stiffness", place, least=0.0),
             spring_reference=finite_number(reference, "reference", place),
         )
+        check_that_it_moves(sprung, place)
         check_joint(sprung, place)
         self._joints[joint] = PlacedJoint(sprung, placed.place)
         return self
@@ -415,6 +418,8 @@ def _mimic(
     kind: JointType, mimic: str | None, multiplier: float, offset: float, place: CallSite
 ) -> MimicSpec | None:
     if mimic is None:
+        if multiplier != 1.0 or offset != 0.0:
+            raise place.error("multiplier and offset are of a mimic joint", "give mimic, or leave them out")
         return None
     factor = finite_number(multiplier, "multiplier", place)
     follows = MimicSpec(text(mimic, "mimic", place), factor, finite_number(offset, "offset", place))
@@ -452,6 +457,8 @@ def _limits(
         for key, value in (("velocity", velocity), ("effort", effort))
     )
     stops = None if stiffness is None else finite_number(stiffness, "stiffness", place, above=0.0)
+    if stops is not None and not any(given):
+        raise place.error("a stiffness of stops without ends", "give lower and upper, or leave stiffness out")
     return LimitSpec(ends[0], ends[1], speed, force, stops)
 
 

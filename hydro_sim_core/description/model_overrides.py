@@ -16,6 +16,7 @@ import numpy as np
 
 from hydro_sim_core.description.inertia import check_inertia, check_mass
 from hydro_sim_core.description.joints import unit_axis
+from hydro_sim_core.description.limits import check_joint
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.places import CallSite
 from hydro_sim_core.description.poses import pose
@@ -33,6 +34,7 @@ _NUMBERS = {
     "spring_stiffness": 0.0,
     "spring_reference": -math.inf,
 }
+_OF_ENDS = ("lower", "upper", "stiffness")
 _LIMITS = tuple(field.name for field in fields(LimitSpec))
 
 
@@ -99,6 +101,8 @@ def with_joint_value(robot: RobotSpec, path: Sequence[str], place: CallSite, val
     index, names = _named([joint.name for joint in robot.joints], path, place)
     joint, name = robot.joints[index], ".".join(names)
     changed: JointSpec
+    if not joint.traits.num_v and (name in _NUMBERS or names[:1] == ["limits"]):
+        raise place.error(f"a {joint.type} joint does not move", "leave it out, or correct its type")
     if name in _NUMBERS:
         given: dict[str, Any] = {name: finite_number(value, name, place, least=_NUMBERS[name])}
         changed = replace(joint, **given)
@@ -108,15 +112,21 @@ def with_joint_value(robot: RobotSpec, path: Sequence[str], place: CallSite, val
         numbers = {"xyz": joint.X_PJ[:3, 3], "rpy": roll_pitch_yaw(joint.X_PJ[:3, :3])}
         changed = replace(joint, X_PJ=pose(**(numbers | {name: vector(value, 3, name, place)})))
     elif names[:1] == ["limits"] and name.removeprefix("limits.") in _LIMITS:
-        changed = replace(joint, limits=_other_limits(joint.limits, names[1], place, value))
+        changed = replace(joint, limits=_other_limits(joint, names[1], place, value))
+    elif name == "axis":
+        raise place.error(f"a {joint.type} joint has no axis", "leave it out")
     else:
         known = [*_NUMBERS, "axis", "xyz", "rpy", *(f"limits.{limit}" for limit in _LIMITS)]
         raise place.error("leads to no value of a joint", did_you_mean(name, known))
+    check_joint(changed, place)
     joints = (changed if one is joint else one for one in robot.joints)
     return replace(robot, joints=tuple(joints))
 
 
-def _other_limits(limits: LimitSpec, name: str, place: CallSite, value: Any) -> LimitSpec:
+def _other_limits(joint: JointSpec, name: str, place: CallSite, value: Any) -> LimitSpec:
+    limits = joint.limits
+    if name in _OF_ENDS and joint.traits.ends == "none":
+        raise place.error(f"a {joint.type} joint has no ends", "leave it out")
     least = -math.inf if name in ("lower", "upper") else 0.0
     changed = replace(limits, **{name: finite_number(value, name, place, least=least)})
     if changed.lower > changed.upper:

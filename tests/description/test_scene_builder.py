@@ -274,6 +274,22 @@ MISTAKES = {
         lambda scene: scene.add_model("m").add_joint("j", "continuous", "a", "b", mimic="k", multiplier=0.0),
         "joint 'j'", "multiplier 0",
     ),
+    "losses of a joint that does not move": (
+        lambda scene: scene.add_model("m").add_joint("j", "fixed", "a", "b", damping=1, effort=5), "joint 'j'",
+        "a fixed joint does not move, so damping, effort limit would do nothing",
+    ),
+    "a spring of a joint that does not move": (
+        lambda scene: scene.add_model("m").add_joint("j", "fixed", "a", "b").add_spring("j", 5), "spring of 'j'",
+        "a fixed joint does not move, so spring would do nothing",
+    ),
+    "stops without ends": (
+        lambda scene: scene.add_model("m").add_joint("j", "continuous", "a", "b", stiffness=5), "joint 'j'",
+        "a stiffness of stops without ends",
+    ),
+    "a multiplier without a mimic": (
+        lambda scene: scene.add_model("m").add_joint("j", "continuous", "a", "b", multiplier=-1), "joint 'j'",
+        "multiplier and offset are of a mimic joint",
+    ),
     "two links of one name": (
         lambda scene: [model := scene.add_model("m"), model.add_link("a"), model.add_link("a")],
         "link 'a'", "a second link",
