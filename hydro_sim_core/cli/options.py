@@ -15,6 +15,7 @@ from hydro_sim_core.cli.outputs import optional
 from hydro_sim_core.description.paths import is_xacro_argument
 from hydro_sim_core.description.yaml_source import parse_value
 from hydro_sim_core.drawing.pressure_scale import PressureScale
+from hydro_sim_core.durations import steps_of_run
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.pictures.page_camera import LARGEST_SIDE, LEAST_SIDE, CameraName, PictureSize
 from hydro_sim_core.viewer.token import NO_TOKEN, TOKEN_VARIABLE
@@ -158,14 +159,10 @@ def steps_of_duration(duration: float, time_step: float) -> int:
     """Number of steps of ``--duration`` (s), with a ``time_step`` (s).
 
     Raises:
-        InputError: As for ``step_count``, or it is nearer to no step than to one.
+        InputError: As for ``step_count`` and ``steps_of_run``.
     """
-    steps = step_count("--duration", duration, time_step)
-    if steps < 1:
-        raise InputError(
-            "--duration", "", f"{duration:g} s are less than one step", f"give at least {time_step:g}"
-        )
-    return steps
+    step_count("--duration", duration, time_step)
+    return steps_of_run(duration, time_step, "--duration")
 
 
 def refuse_without(needed: str, context: typer.Context, *names: str) -> None:

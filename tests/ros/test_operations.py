@@ -174,6 +174,13 @@ def test_a_recording_is_parted_at_its_limit_and_replayed_from_its_first_file(run
     assert "record_max_duration: 0.01 s are too short for a file; give 0.1 s or more" in output
 
 
+def test_a_duration_below_one_step_is_refused(run_here):
+    """It ran for one step, where the command line refuses it."""
+    status, output = run_here(*BOX, "-p", "duration:=0.0004")
+    assert status == 1
+    assert "duration: 0.0004 s are less than one step; give at least 0.001" in output
+
+
 def steps_run(message):
     """Whether the simulation runs at the time of a message: the state before the first step is told, too."""
     return message.clock.sec + message.clock.nanosec * 1e-9 > 0.1

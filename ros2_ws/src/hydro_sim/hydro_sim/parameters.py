@@ -88,7 +88,9 @@ class Parameters:
         "one warning, 'silent' without.",
         choices=("strict", "warn", "silent"),
     )
-    duration: float = _parameter(0.0, "Simulated time to run, s; 0 runs until stopped.", low=0.0, high=1e9)
+    duration: float = _parameter(
+        0.0, "Simulated time to run, s, a step at least; 0 runs until stopped.", low=0.0, high=1e9
+    )
     real_time_factor: float = _parameter(
         1.0,
         "Simulated over wall time to hold, 0.001 or more; 0 steps as fast as possible.",

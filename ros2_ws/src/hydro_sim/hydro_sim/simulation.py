@@ -29,6 +29,7 @@ from hydro_sim.simulation_control.services import ClientServices
 from hydro_sim.simulation_control.waiting import Calls, Waiting
 from hydro_sim.viewing.controls import NodeControls
 from hydro_sim.viewing.node_viewer import NodeViewer
+from hydro_sim_core.durations import steps_of_run
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.running.realtime import set_aside_what_lives
@@ -117,6 +118,7 @@ class Simulation:
     def _begin(self, world: World, paused: bool) -> None:
         """Make everything that depends on the World."""
         node, parameters = self._node, self.parameters
+        last_step = _last_step(parameters.duration, world)
         self._scale = scale_of(parameters, world)  # kept when the World is exchanged for an edited one
         self.runner = FixedRateRunner(
             world,
@@ -130,7 +132,7 @@ class Simulation:
         )
         self.priority.follow(self.runner)
         self._entities.callback(self.runner.close)
-        self.end = EndOfRun(self.runner, world, parameters.duration)
+        self.end = EndOfRun(self.runner, last_step)
         with ExitStack() as undo:
             undo.callback(self._entities.close)
             # What comes later is destroyed after the controllers, too, which may still need it for their end.
@@ -323,18 +325,26 @@ def _command_joints(world: World, parameters: Parameters) -> tuple[str, ...]:
     return asked or arm
 
 
+def _last_step(duration: float, world: World) -> float:
+    """Number of the last step of the requested simulated time, s; infinite for 0.
+
+    Raises:
+        InputError: The time is less than a step of the scene.
+    """
+    return steps_of_run(duration, world.time_step, "parameters", "duration") if duration else math.inf
+
+
 class EndOfRun:
     """Pauses the runner exactly at the end of the requested simulated time.
 
     Args:
         runner: The runner.
-        world: World with the time step.
-        duration: Simulated time to run, s; 0 for no end.
+        last_step: Number of its last step; infinite for no end.
     """
 
-    def __init__(self, runner: FixedRateRunner, world: World, duration: float) -> None:
+    def __init__(self, runner: FixedRateRunner, last_step: float) -> None:
         self._runner = runner
-        self._last_step = max(1, round(duration / world.time_step)) if duration else math.inf
+        self._last_step = last_step
         runner.add_command_source(self._before_step, lambda world: self._last_step - 1 - world.step_count)
 
     @property

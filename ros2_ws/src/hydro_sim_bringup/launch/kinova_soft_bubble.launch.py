@@ -60,7 +60,7 @@ ARGUMENTS = {
         "Start another simulation, with its controllers, where one was killed or crashed.",
         BOOLEAN,
     ),
-    "duration": ("0.0", "Simulated time to run, s; 0 runs until stopped.", None),
+    "duration": ("0.0", "Simulated time to run, s, a step at least; 0 runs until stopped.", None),
     "rviz": ("false", "Start RViz.", BOOLEAN),
     "viewer": ("false", "Serve a web page that shows the simulation.", BOOLEAN),
     "headless": ("false", "Neither RViz nor a status line.", BOOLEAN),
