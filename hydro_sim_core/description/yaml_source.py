@@ -136,14 +136,17 @@ _IN_WORDS_OF_YAML = {
     "model_type": "be a mapping of keys to values",
     "tuple_type": "be a list",
     "string_type": "be text",
+    "bool_type": "be true or false",
 }
+#: Types that locations name below a value that may be of several, with the beginning of their problems' names.
+_SCALARS = {"str": "string_", "bool": "bool_", "int": "int_", "float": "float_"}
 
 
 def _as_input_error(error: ValidationError, path: Path, root: yaml.Node) -> InputError:
     where, problem, mend = _first_problem(error)
     if problem.startswith("None is"):  # what a file's null, or nothing behind a colon, becomes
         problem = f"null{problem.removeprefix('None')}"
-    line = _line_of(root, _location(error.errors(include_url=False)[0]))
+    line = _line_of(root, _location(_alternatives(error.errors(include_url=False))[0]))
     return InputError(path, f"{where}, line {line}".lstrip(", "), problem, mend)
 
 
@@ -152,9 +155,11 @@ def _first_problem(
 ) -> tuple[str, str, str]:
     """Path, description and remedy of the first problem."""
     details = error.errors(include_url=False)
+    first = _alternatives(details)
+    others = [one for one in details if not _is_alternative_to(one, details[0])]
     # What a user has given once may stand at two places, as friction does.
-    places = list(dict.fromkeys(_as_typed(_location(one), typed or {}) for one in details))
-    problem, mend = _words_for(details[0])
+    places = list(dict.fromkeys(_as_typed(_location(one), typed or {}) for one in [first[0], *others]))
+    problem, mend = _words_for(first)
     if len(places) > 1:
         of = "values" if typed else "file's values"
         problem += f" (and {len(places) - 1} more of the {of})"
@@ -171,24 +176,57 @@ def _as_typed(location: Location, typed: Mapping[Location, str]) -> str:
 
 def _location(details: ErrorDetails) -> Location:
     unknown = [details["ctx"]["key"]] if details["type"] == "unknown_key" else []
-    return (*details["loc"], *unknown)
+    type_at = _place_of_type(details)
+    return tuple(part for i, part in enumerate([*details["loc"], *unknown]) if i != type_at)
 
 
-def _words_for(details: ErrorDetails) -> tuple[str, str]:
+def _place_of_type(details: ErrorDetails) -> int | None:
+    """Where a location names a type, as it does below a value that may be of several; None if it does not."""
+    location = details["loc"]
+    for i, part in enumerate(location):
+        if isinstance(part, str) and part.startswith(("literal[", "tuple[")):
+            return i
+    scalar = _SCALARS.get(str(location[-1])) if location else None
+    return len(location) - 1 if scalar is not None and details["type"].startswith(scalar) else None
+
+
+def _is_alternative_to(one: ErrorDetails, other: ErrorDetails) -> bool:
+    """Whether two problems are of the same value, which may be of several types and fits none of them."""
+    at, place = _place_of_type(other), _place_of_type(one)
+    return one is other or (at is not None and place == at and one["loc"][:at] == other["loc"][:at])
+
+
+def _alternatives(details: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """The first problem; of a value that may be of several types that of the one it is nearest to, or those of all."""
+    same = [one for one in details if _is_alternative_to(one, details[0])]
+    deepest = max(same, key=lambda one: len(_location(one)))
+    return same if len(_location(deepest)) == len(_location(same[0])) else [deepest]
+
+
+def _words_for(alternatives: Sequence[ErrorDetails]) -> tuple[str, str]:
+    details = alternatives[0]
     context: dict[str, Any] = details.get("ctx", {})
     if "mend" in context:
         return details["msg"].partition("; ")[0], context["mend"]
     if details["type"] == "missing":
         return "is missing", "add it"
     message = details["msg"]
-    requirement = message.removeprefix("Input should ")
-    if requirement != message:
-        requirement = _IN_WORDS_OF_YAML.get(details["type"], requirement)
-        return f"{_excerpt.repr(details['input'])} is not accepted", f"it should {requirement}"
+    if message.startswith("Input should "):
+        requirements = [_requirement(one).removeprefix("be ") for one in alternatives[1:]]
+        wanted = " or ".join([_requirement(details), *requirements])
+        return f"{_excerpt.repr(details['input'])} is not accepted", f"it should {wanted}"
+    if details["type"] == "string_too_short":
+        return f"{_excerpt.repr(details['input'])} is empty", "write a text"
+    if details["type"] == "too_short" and context["min_length"] == 1:
+        return f"{_excerpt.repr(details['input'])} is empty", "write one at least"
     if details["type"] == "too_long" and isinstance(details["input"], list):
         problem = f"{_excerpt.repr(details['input'])} has {context['actual_length']} entries"
         return problem, f"give {context['max_length']}"
     return f"{_excerpt.repr(details['input'])}: {message}", "correct the value"
+
+
+def _requirement(details: ErrorDetails) -> str:
+    return _IN_WORDS_OF_YAML.get(details["type"], details["msg"].removeprefix("Input should "))
 
 
 def _line_of(root: yaml.Node, location: Sequence[int | str]) -> int:

@@ -76,3 +76,29 @@ def test_what_a_value_should_be_is_told_in_words_of_the_file(tmp_path, pairs, to
     with pytest.raises(InputError) as caught:
         load_scene_spec(written(tmp_path, f"{{name: s, contact: {{pairs: {pairs}}}}}"))
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        (
+            "report: {wrenches: none}",
+            "report.wrenches, line 2: 'none' is not accepted; it should be 'all' or a list",
+        ),
+        ("report: {wrenches: [[a]]}", "report.wrenches.0.1, line 2: is missing; add it"),
+        ("report: {wrenches: [[a, 3]]}", "report.wrenches.0.1, line 2: 3 is not accepted; it should be text"),
+        (
+            "models: [{name: m, urdf: m.urdf, xacro_args: {str: null}}]",
+            "models.0.xacro_args.str, line 2: null is not accepted; it should be text or true or false or "
+            "a valid integer or a valid number",
+        ),
+        ("actuators: [{joints: [], kp: 1}]", "actuators.0.joints, line 2: [] is empty; write one at least"),
+        ("models: [{name: '', urdf: m.urdf}]", "models.0.name, line 2: '' is empty; write a text"),
+    ],
+)
+def test_a_value_of_several_types_and_an_empty_one_are_told_in_words_of_the_file(tmp_path, rest, told):
+    """The place was followed by a type of Python's, and each of these counted as one more value that does not fit."""
+    path = written(tmp_path, f"name: test\n{rest}\n")
+    with pytest.raises(InputError) as caught:
+        load_scene_spec(path)
+    assert str(caught.value) == f"{path}: {told}"
