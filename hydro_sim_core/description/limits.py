@@ -66,6 +66,7 @@ RANGES = {
     "mu_dynamic": Range(0.0, 1e6, ""),
     "point_stiffness": Range(1e-3, 1e15, "N/m"),
     "slab_thickness": _LENGTH,
+    "surface_velocity": Range(0.0, 1e6, "m/s"),
 }
 
 

@@ -14,6 +14,7 @@ from hydro_sim_core.assets import shipped_robots
 from hydro_sim_core.description.described_drives import described_joints, initial_positions
 from hydro_sim_core.description.described_grippers import all_grippers
 from hydro_sim_core.description.described_sensors import described_sensors
+from hydro_sim_core.description.idle_damping import warn_of_idle_damping
 from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_as_before, overridden_robots, overridden_spec
@@ -127,32 +128,8 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
         _load_environment(item, f"environment.{i}", source) for i, item in enumerate(spec.environment)
     )
     scene = LoadedScene(spec, robots, start_positions, environment, source)
-    _warn_of_unused_dissipation(scene)
+    warn_of_idle_damping(scene.spec, scene.robots, scene.environment, scene.source)
     return scene
-
-
-def _warn_of_unused_dissipation(scene: LoadedScene) -> None:
-    """Warn if a dissipation is given with linear damping, which uses the relaxation time instead."""
-    defaults = scene.spec.contact.defaults
-    if scene.spec.damping != "linear" or "relaxation_time" in defaults.model_fields_set:
-        return
-    links = [link for robot in scene.robots for link in robot.links]
-    collisions = [*(one for link in links for one in link.collisions), *scene.environment]
-    unused = ["contact.defaults"] if "dissipation" in defaults.model_fields_set else []
-    unused += [
-        one.name
-        for one in collisions
-        if one.proximity.dissipation is not None and one.proximity.relaxation_time is None
-    ]
-    if unused:
-        logger.warning(
-            "%s: dissipation does nothing with linear damping%s, and %s has one; write "
-            "contact.defaults.relaxation_time, which is %g s where nobody gives one",
-            scene.source,
-            ", which is that of sap" if scene.spec.contact.damping is None else "",
-            unused[0] if len(unused) == 1 else f"{unused[0]} beside {len(unused) - 1} more",
-            defaults.relaxation_time,
-        )
 
 
 def _files(model: ModelSpec) -> tuple[Any, ...]:

@@ -66,6 +66,10 @@ def test_a_pose_far_away_is_named(tmp_path, height):
     [
         ("shape: {sphere: {radius: 1.0e+20}}", r"environment\.0 'e': sphere length 1e\+20 m is absurd"),
         ("shape: {half_space: {}}, proximity: {margin: 1000}", r"environment\.0: margin 1000 m is absurd"),
+        (
+            "shape: {half_space: {}}, proximity: {surface_velocity: [0, 1.0e+9, 0]}",
+            r"environment\.0: surface velocity 1e\+09 m/s is absurd; write one of 0 to 1e\+06 m/s",
+        ),
         ("shape: {half_space: {}}, pose: {xyz: [1.0e+6, 0, 0]}", r"environment\.0: pose 1e\+06 m is absurd"),
     ],
 )

@@ -118,3 +118,24 @@ def test_dissipation_that_linear_damping_does_not_look_at_is_told(caplog) -> Non
     caplog.clear()
     make_world(ball, solver={"model": "sap"}, contact={"relaxation_time": 0.0})
     assert not caplog.records
+
+
+def test_a_relaxation_time_that_hunt_crossley_damping_does_not_look_at_is_told(caplog) -> None:
+    """It did nothing, and only a dissipation with linear damping was told; not where both are given."""
+    ball = free(box("cube", (SIDE,) * 3, MASS), (0, 0, SIDE))
+    make_world(ball, environment=[{**SLAB, "dissipation": 10.0, "relaxation_time": 0.1}])
+    make_world(ball, contact={"relaxation_time": 0.1, "dissipation": 10.0})
+    make_world(ball, contact={"relaxation_time": 0.1}, solver={"model": "sap"})
+    assert not caplog.records
+    make_world(ball, contact={"relaxation_time": 0.1})
+    (record,) = caplog.records
+    told = "relaxation_time does nothing with hunt_crossley damping, which is the default, and "
+    assert told + "contact.defaults has one; write contact.damping: linear" in record.getMessage()
+    assert "contact.defaults.dissipation, which is 50 s/m" in record.getMessage()
+    caplog.clear()
+
+    scene = hs.SceneBuilder("ball")
+    scene.add_body("ball", mass=1.0).add_shape("sphere", radius=0.1, relaxation_time=0.1)
+    scene.build()
+    (record,) = caplog.records
+    assert "relaxation_time does nothing" in record.getMessage()
