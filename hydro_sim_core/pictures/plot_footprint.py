@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.contact import ContactPatch, FaceArrays
+from hydro_sim_core.contact.poses import as_pose
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.drawing.patch_surface import PatchFaces, drawn_faces, join_faces, patch_faces
 from hydro_sim_core.errors import InputError
@@ -57,7 +58,7 @@ class Footprint:
     tilt: float
 
 
-def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
+def footprint(contacts: Iterable[Contact], body: str, X_WB: ArrayLike) -> Footprint:
     """Project the faces with pressure on a body.
 
     Args:
@@ -66,8 +67,9 @@ def footprint(contacts: Iterable[Contact], body: str, X_WB: Array) -> Footprint:
         X_WB: (4, 4) pose of the body in the world.
 
     Raises:
-        InputError: Nothing presses on the body, or there is none of that name among the contacts.
+        InputError: The pose is none, nothing presses on the body, or there is none of that name among the contacts.
     """
+    X_WB = as_pose(X_WB, "pressure map", "X_WB")
     touching, partners = _contacts_of(body, list(contacts))
     faces = join_faces([pressing_faces(contact) for contact in touching])
     if not len(faces.counts):

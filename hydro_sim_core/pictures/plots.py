@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from hydro_sim_core.drawing.chosen_scale import scale_of_peaks
 from hydro_sim_core.drawing.figures import figure, pressure_colours
 from hydro_sim_core.drawing.pressure_scale import PressureScale, in_unit
+from hydro_sim_core.pictures.files import check_picture_file
 from hydro_sim_core.pictures.plot_footprint import Contact, Footprint, footprint
 from hydro_sim_core.pictures.plot_rotation import angles_about, main_axis
 
@@ -28,6 +29,7 @@ Array = NDArray[np.float64]
 #: Colours of curves, distinguishable with colour blindness and in greyscale; they repeat after the last.
 _LINE_COLOURS = ("#1f5fa8", "#d1792c", "#2a2a2a", "#7fb0e0")
 _COMMAND_COLOUR = "#8a8a8a"
+_SUFFIXES = (".png",)
 _WIDTH, _HEIGHT = 7.5, 4.0  # inches
 _BANDS = 200
 #: Limits of the height of a footprint's picture, which follows its shape, inches.
@@ -53,8 +55,9 @@ def plot_grip_force(
         title: Title of the plot.
 
     Raises:
-        InputError: matplotlib is not installed or the file cannot be written.
+        InputError: The file is no PNG, or cannot be written, or matplotlib is not installed.
     """
+    check_picture_file(Path(path), _SUFFIXES)
     with figure(Path(path), _WIDTH, _HEIGHT) as canvas:
         axes = canvas.subplots()
         for label, values in (commanded or {}).items():
@@ -89,8 +92,9 @@ def plot_pitch(
 
     Raises:
         InputError: The axis has no direction, no axis is given and the body does not turn, matplotlib is not installed,
-            or the file cannot be written.
+            or the file is no PNG or cannot be written.
     """
+    check_picture_file(Path(path), _SUFFIXES)
     about = main_axis(X_WB) if axis is None else np.asarray(axis, dtype=float)
     angles = np.degrees(angles_about(about, X_WB))
     about = about / np.linalg.norm(about)
@@ -128,9 +132,11 @@ def plot_pressure_map(
         title: Title above the figures of the contact, such as the time.
 
     Raises:
-        InputError: Nothing presses on the body, matplotlib is not installed, or the file cannot be written.
+        InputError: Nothing presses on the body, its pose is none, matplotlib is not installed, or the file is no PNG or
+            cannot be written.
     """
-    found = footprint(contacts, body, np.asarray(X_WB))
+    check_picture_file(Path(path), _SUFFIXES)
+    found = footprint(contacts, body, X_WB)
     draw_footprint(found, path, scale or scale_of_peaks([{body: found.faces.pressures.max()}]), title)
 
 

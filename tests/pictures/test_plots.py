@@ -152,6 +152,28 @@ def test_map_tells_pressures_in_one_unit(tmp_path, monkeypatch, peak, full_scale
     assert f", peak {told}" in titles[0].splitlines()[1]
 
 
+@pytest.mark.parametrize("name", ["map.pdf", "map"])
+def test_a_plot_is_written_to_a_png_alone(tmp_path, name):
+    """A PNG was written to a file of any name."""
+    path, times, poses = tmp_path / name, [0.0, 1.0], np.array([np.eye(4), pose((0.5, 0.0, 0.0))])
+    contacts = [rectangle([8.05e3] * 4, np.eye(4))]
+    for plot in (
+        lambda: plot_pressure_map(contacts, "pad", np.eye(4), path),
+        lambda: plot_grip_force(times, {"pad": times}, path),
+        lambda: plot_pitch(times, poses, path),
+    ):
+        with pytest.raises(
+            InputError, match=r"has a name of no format that is written here; end it in \.png"
+        ):
+            plot()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_footprint_wants_a_pose():
+    with pytest.raises(InputError, match=r"pressure map: X_WB: has shape \(3, 3\); give \(4, 4\) finite"):
+        footprint([rectangle([8.05e3] * 4, np.eye(4))], "pad", np.eye(3))
+
+
 def test_map_grows_lighter_with_the_pressure(tmp_path):
     """Along a rising pressure the pixels go through the colours of the scale in their order."""
     path = tmp_path / "map.png"
@@ -225,7 +247,9 @@ def test_grip_forces_stand_in_proportion(tmp_path):
     assert left > 100.0
 
 
-@pytest.mark.parametrize("place", ["missing/x.png", "."])
-def test_file_that_cannot_be_written_is_refused(tmp_path, place):
-    with pytest.raises(InputError, match="give a file that can be written"):
+@pytest.mark.parametrize(
+    ("place", "told"), [("missing/x.png", "there is no folder .*; make it first"), (".", "end it in .png")]
+)
+def test_file_that_cannot_be_written_is_refused(tmp_path, place, told):
+    with pytest.raises(InputError, match=told):
         plot_grip_force([0.0, 1.0], {"left": [1.0, 2.0]}, tmp_path / place)
