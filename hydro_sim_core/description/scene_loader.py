@@ -403,7 +403,9 @@ def _check_commands(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path
             mend = did_you_mean(command.gripper, grippers)
             raise InputError(source, f"commands.{i}.gripper", f"no gripper '{command.gripper}'", mend)
         if command.joint is not None and command.joint not in actuated:
-            mend = did_you_mean(command.joint, actuated)
+            movable = [joint for robot in robots for joint in robot.joints if joint.mimic is None]
+            there = any(command.joint in joint.all_names for joint in movable if joint.traits.num_v)
+            mend = "list it in one" if there else did_you_mean(command.joint, actuated)
             raise InputError(source, f"commands.{i}.joint", f"no actuator drives '{command.joint}'", mend)
         if command.joint is not None:
             _check_gain(command, *actuated[command.joint], f"commands.{i}", source)

@@ -135,6 +135,7 @@ Location = tuple[int | str, ...]
 _IN_WORDS_OF_YAML = {
     "model_type": "be a mapping of keys to values",
     "tuple_type": "be a list",
+    "dict_type": "be a mapping of names to values",
     "string_type": "be text",
     "bool_type": "be true or false",
 }

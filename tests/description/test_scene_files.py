@@ -220,7 +220,7 @@ BAD = {
         "joint: elbow",
         "joint: b_elbow",
         "commands.1.joint",
-        "no actuator drives 'b_elbow'",
+        "no actuator drives 'b_elbow'; list it in one",
     ),
     "two commands for one": (
         "{constant: 5}}",

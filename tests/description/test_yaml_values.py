@@ -92,6 +92,10 @@ def test_what_a_value_should_be_is_told_in_words_of_the_file(tmp_path, pairs, to
             "models.0.xacro_args.str, line 2: null is not accepted; it should be text or true or false or "
             "a valid integer or a valid number",
         ),
+        (
+            "models: [{name: m, urdf: m.urdf, positions: [1]}]",
+            "models.0.positions, line 2: [1] is not accepted; it should be a mapping of names to values",
+        ),
         ("actuators: [{joints: [], kp: 1}]", "actuators.0.joints, line 2: [] is empty; write one at least"),
         ("models: [{name: '', urdf: m.urdf}]", "models.0.name, line 2: '' is empty; write a text"),
     ],
