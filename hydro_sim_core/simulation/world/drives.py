@@ -180,7 +180,7 @@ class DriveBank:
 
         Args:
             values: One value per joint (rad, m; rad/s, m/s; N m, N), or a mapping from joint names.
-            mode: ``"position"``, ``"velocity"`` or ``"effort"``.
+            mode: ``"position"``, ``"velocity"`` or ``"effort"``, whatever the mode of the actuators is.
             joints: Joints that ``values`` belong to; all driven joints by default.
 
         Returns:
