@@ -19,11 +19,11 @@ from measure import make_parser, write
 from rich.console import Console
 from rich.table import Table
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description import LoadedScene, SceneBuilder, load_scene
 from hydro_sim_core.experiments.cylinder_grasp import grasp_scene
 from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import shipped_scenes
 
 STEPS = 10_000
 RUNS = 3

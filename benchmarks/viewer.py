@@ -31,13 +31,13 @@ from scipy.stats import wilcoxon
 from viewer_clients import Clients
 
 from hydro_sim_core import World, load_scene
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.drawing.patch_surface import patch_faces
 from hydro_sim_core.drawing.pressure_scale import PressureScale
 from hydro_sim_core.experiments.published_scenes import published_scene
 from hydro_sim_core.pictures.browser import open_browser
 from hydro_sim_core.simulation import FixedRateRunner
 from hydro_sim_core.simulation.running.realtime import SWITCH_INTERVAL
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from hydro_sim_core.viewer.frame import encode_frame, frame_of_snapshot
 from hydro_sim_core.viewer.live import LiveView

@@ -41,3 +41,8 @@ def folder(name: str) -> Path:
 def shipped_robots() -> dict[str, Path]:
     """Path of every shipped robot and object by its name."""
     return {path.name.partition(".")[0]: path for path in sorted(folder("urdf").glob("*.urdf.xacro"))}
+
+
+def shipped_scenes() -> dict[str, Path]:
+    """Path of every shipped scene by its name."""
+    return {path.stem: path for path in sorted((folder("config") / "scenes").glob("*.yaml"))}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import FixedRateRunner, World
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.tasks import find_task, tasks
 from hydro_sim_core.tasks.conductor import Conductor
 from hydro_sim_core.tasks.task_check import check_task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hydro_sim_core.assets import folder
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.errors import InputError
 
 
@@ -16,9 +16,8 @@ def scenes_and_files(*suffixes: str) -> Callable[[str], list[str]]:
     """
 
     def complete(incomplete: str) -> list[str]:
-        scenes = sorted(path.stem for path in (folder("config") / "scenes").glob("*.yaml"))
         files = sorted(path.name for path in Path().iterdir() if path.suffix.lower() in suffixes)
-        return [word for word in (*scenes, *files) if word.startswith(incomplete)]
+        return [word for word in (*shipped_scenes(), *files) if word.startswith(incomplete)]
 
     return complete
 

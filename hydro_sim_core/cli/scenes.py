@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hydro_sim_core.simulation.scenes import shipped_scenes
+from hydro_sim_core.assets import shipped_scenes
 
 
 def scenes() -> None:

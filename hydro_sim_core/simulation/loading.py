@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from hydro_sim_core.assets import folder
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description import LoadedScene, SceneSpec, load_robot
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.description.names import did_you_mean
@@ -19,11 +19,6 @@ from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.world import World
 
 _SCENE_SUFFIXES = (".yaml", ".yml")
-
-
-def shipped_scenes() -> dict[str, Path]:
-    """Path of every shipped scene by its name."""
-    return {path.stem: path for path in sorted((folder("config") / "scenes").glob("*.yaml"))}
 
 
 def load_scene(scene: str | os.PathLike[str]) -> World:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import is_robot_file, xacro_arguments
@@ -16,7 +17,7 @@ from hydro_sim_core.description.repair import Policy
 from hydro_sim_core.description.scene import EnvironmentSpec, PoseSpec
 from hydro_sim_core.description.scene_loader import complete_scene
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.loading import find_scene, scene_of_robot, shipped_scenes
+from hydro_sim_core.simulation.loading import find_scene, scene_of_robot
 from hydro_sim_core.simulation.world import World
 
 logger = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation import World
-from hydro_sim_core.simulation.scenes import shipped_scenes
 
 logger = logging.getLogger(__name__)
 

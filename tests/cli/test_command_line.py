@@ -12,14 +12,13 @@ import pytest
 from typer.main import get_command
 
 from hydro_sim_core import World, load_scene
-from hydro_sim_core.assets import folder
+from hydro_sim_core.assets import folder, shipped_scenes
 from hydro_sim_core.cli import app, run_report
 from hydro_sim_core.cli.run_report import RunRecorder
 from hydro_sim_core.description import load_scene as read_scene
 from hydro_sim_core.experiments import EXPERIMENTS, Comparison, Experiment, ExperimentReport
 from hydro_sim_core.experiments.page import read_record
 from hydro_sim_core.recording import read_messages
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from support.command_line import call, commands, refused
 
 WELDED = shipped_scenes()["spatula_slip_welded"]

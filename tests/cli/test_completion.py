@@ -12,11 +12,11 @@ import pytest
 from rich.emoji import Emoji
 from typer.main import get_command
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.cli import app
 from hydro_sim_core.cli.completion import scenes_and_files
 from hydro_sim_core.description.solver_choices import friction_laws
 from hydro_sim_core.experiments import EXPERIMENTS
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from support.command_line import commands
 
 #: The program under its own name, as completion goes by it.

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description.scene_for_rviz import added_links, scene_for_rviz
-from hydro_sim_core.simulation.loading import find_scene, shipped_scenes
+from hydro_sim_core.simulation.loading import find_scene
 
 SCENES = sorted(shipped_scenes())
 

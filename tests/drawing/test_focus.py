@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import hydro_sim_core as hs
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description.start_poses import start_poses
 from hydro_sim_core.drawing.focus import focus_of
-from hydro_sim_core.simulation.loading import find_scene, scene_of_robot, shipped_scenes
+from hydro_sim_core.simulation.loading import find_scene, scene_of_robot
 
 
 @pytest.mark.heavy(3)

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description import load_robot
 from hydro_sim_core.experiments import mug_on_plate
-from hydro_sim_core.simulation.scenes import shipped_scenes
 
 URDF = Path(__file__).parents[2] / "urdf"
 #: kg/m^3

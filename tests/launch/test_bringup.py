@@ -12,10 +12,11 @@ import yaml
 import hydro_sim_core as hs
 from hydro_sim_bringup.plan import ARMS, GRIPPERS, ROBOTS, control_blocks, plan_bringup
 from hydro_sim_bringup.rviz import rviz_config
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.description import load_robot, load_scene
 from hydro_sim_core.drawing.focus import focus_of
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.loading import find_scene, shipped_scenes
+from hydro_sim_core.simulation.loading import find_scene
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: it needs NumPy 2")
 

@@ -28,9 +28,9 @@ def test_an_import_does_not_wait_for_heavy_packages(module):
     assert heavy_imports(f"import {module}") == set()
 
 
-def test_help_and_version_do_not_wait_for_the_engine():
+def test_help_version_and_the_list_of_scenes_do_not_wait_for_the_engine():
     """Not even for NumPy."""
-    for option in ("--help", "--version"):
+    for option in ("--help", "--version", "scenes"):
         code = (
             "import sys\nfrom hydro_sim_core.cli import app\n"
             f"app([{option!r}], standalone_mode=False)\n"

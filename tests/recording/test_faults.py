@@ -20,6 +20,7 @@ from mcap.opcode import Opcode
 from mcap.reader import make_reader
 
 from hydro_sim_core import load_scene
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.messages.stream import Stream
 from hydro_sim_core.messages.streams import recorded_streams
@@ -27,7 +28,6 @@ from hydro_sim_core.messages.view import View
 from hydro_sim_core.recording import Recorder, mcap_file, read_messages, recorder
 from hydro_sim_core.recording.episodes import EpisodeFiles
 from hydro_sim_core.replay import Recording
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.simulation.world.snapshot import take_snapshot
 from support.recording.foreign_reader import decoded
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from hydro_sim_core.assets import shipped_scenes
 from hydro_sim_core.errors import InputError
-from hydro_sim_core.simulation.scenes import shipped_scenes
 from hydro_sim_core.viewer.choices import Choice, Chooser, scene_choices
 from support.viewer.pages import wait_until
 

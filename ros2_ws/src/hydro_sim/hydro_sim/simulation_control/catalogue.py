@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hydro_sim.simulation_control.refusals import Reason, Refused
-from hydro_sim_core.assets import shipped_robots
+from hydro_sim_core.assets import shipped_robots, shipped_scenes
 from hydro_sim_core.description.paths import ROBOT_SUFFIXES, PackageResolver
 from hydro_sim_core.errors import InputError, MissingFile, excerpt
-from hydro_sim_core.simulation.scenes import shipped_scenes
 
 SRDF_SUFFIXES = (".srdf", ".xacro")
 WORLD_SUFFIXES = (".yaml", ".yml", *ROBOT_SUFFIXES)
