@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hydro_sim_core.description.degrees import warn_of_degrees
 from hydro_sim_core.description.inertia import check_inertia, check_mass
 from hydro_sim_core.description.joint_types import STANDARD_TYPES, JointType, joint_types
 from hydro_sim_core.description.joints import check_mimic, check_range, unit_axis
@@ -133,7 +134,7 @@ class LinkBuilder:
         )
         touches, is_seen = flag(collision, "collision", place), flag(visual, "visual", place)
         colour = None if rgba is None else _colour(rgba, place)
-        X_LG = pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place))
+        X_LG = _pose(xyz, rpy, place)
         shape, contact = shape_of(kind, values, place, self.model.resolver)
         if shape.kind == "half_space":
             raise place.error(
@@ -294,7 +295,7 @@ class ModelBuilder:
         kind = _joint_type(type, place)
         joint = JointSpec(
             **_texts(place, name=name, type=kind.name, parent=parent, child=child),
-            X_PJ=pose(vector(xyz, 3, "xyz", place), vector(rpy, 3, "rpy", place)),
+            X_PJ=_pose(xyz, rpy, place),
             axis=_axis(kind, axis, place),
             limits=_limits(kind, lower, upper, velocity, effort, stiffness, place),
             **_losses(place, damping=damping, friction=friction, rotor_inertia=rotor_inertia),
@@ -387,6 +388,12 @@ class ModelBuilder:
             source or self._place.error("", "").source,
             tuple(law for law, _ in self._pair_laws.values()),
         )
+
+
+def _pose(xyz: ArrayLike, rpy: ArrayLike, place: CallSite) -> Array:
+    angles = vector(rpy, 3, "rpy", place)
+    warn_of_degrees(place.source, [(place.element, angles.tolist())])
+    return pose(vector(xyz, 3, "xyz", place), angles)
 
 
 def _texts(place: CallSite, **values: str) -> dict[str, Any]:

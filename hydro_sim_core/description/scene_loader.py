@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hydro_sim_core.assets import shipped_robots
+from hydro_sim_core.description.degrees import angles_of_scene, warn_of_degrees
 from hydro_sim_core.description.described_drives import described_joints, initial_positions
 from hydro_sim_core.description.described_grippers import all_grippers
 from hydro_sim_core.description.described_sensors import described_sensors
@@ -128,6 +129,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
         _load_environment(item, f"environment.{i}", source) for i, item in enumerate(spec.environment)
     )
     scene = LoadedScene(spec, robots, start_positions, environment, source)
+    warn_of_degrees(source, angles_of_scene(spec))
     warn_of_idle_damping(scene.spec, scene.robots, scene.environment, scene.source)
     return scene
 
