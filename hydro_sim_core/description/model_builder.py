@@ -273,14 +273,12 @@ class ModelBuilder:
             child: Child link.
             xyz: Origin of the joint, and of the child at zero, in the parent's frame, (3,), m.
             rpy: Fixed-axis roll, pitch, yaw of the joint frame, (3,), rad.
-            axis: (3,) in the joint's frame: axis of rotation, direction of translation, or normal of the plane; x by
-                default.
+            axis: (3,) in the joint's frame: of rotation, translation, or normal of the plane; x by default.
             lower: Lowest position of each coordinate, rad or m; revolute and prismatic joints need both ends.
             upper: Highest position.
             velocity: Largest speed, rad/s or m/s.
             effort: Largest torque or force, N m or N.
-            stiffness: Stiffness of the stops at these ends, N m/rad or N/m; by default as stiff as the time step
-                allows.
+            stiffness: Stiffness of the stops, N m/rad or N/m; by default as stiff as the time step allows.
             damping: Viscous damping, N m s/rad or N s/m.
             friction: Coulomb friction, N m or N.
             rotor_inertia: Reflected inertia of the drive, kg m^2 or kg.
