@@ -144,7 +144,10 @@ def test_balls_and_cylinders_roll_and_slip_as_rigid_bodies_do():
 
 
 def test_facets_are_noticed_wherever_something_rolls_on_them(monkeypatch):
-    monkeypatch.setattr(builder, "axes_of_pairs", lambda colliders, pairs, skinned: np.full(len(pairs), -1.0))
+    def none_round(colliders, pairs, skinned):
+        return np.full(len(pairs), -1.0), np.full((len(pairs), 3), -1.0)
+
+    monkeypatch.setattr(builder, "round_sides_of_pairs", none_round)
     report = rolling.run(angles=(10.0, 38.0))
     assert [c.quantity for c in report.comparisons if c.agrees] == []
 

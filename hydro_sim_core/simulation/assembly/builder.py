@@ -43,7 +43,7 @@ from hydro_sim_core.simulation.assembly.pairs import (
 )
 from hydro_sim_core.simulation.assembly.point_pairs import point_pairs
 from hydro_sim_core.simulation.assembly.rigid_pairs import add_skins, warn_of_soft_pairs
-from hydro_sim_core.simulation.assembly.round_pairs import axes_of_pairs
+from hydro_sim_core.simulation.assembly.round_pairs import round_sides_of_pairs
 from hydro_sim_core.simulation.assembly.start_overlaps import (
     LEAST_DEPTH,
     LinkOverlap,
@@ -167,6 +167,7 @@ def _model(
     compensated_joints: set[str],
 ) -> Model:
     """The model of what was found; the pairs at equivalent points come last."""
+    pair_axis, pair_core = round_sides_of_pairs(colliders, pairs, skinned)
     return Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
@@ -174,7 +175,8 @@ def _model(
         **_pair_properties(colliders, pairs, masses_in_impacts(assembly.tree), damping),
         # In Drake's step, which keeps bounds, all faces press at their centroids.
         pair_moments=frozen(moments_of_pairs(colliders, pairs, options.keeps_bounds), np.int64),
-        pair_axis=frozen(axes_of_pairs(colliders, pairs, skinned)),
+        pair_axis=frozen(pair_axis),
+        pair_core=frozen(pair_core, shape=(-1, 3)),
         points=points,
         compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),

@@ -15,7 +15,7 @@ from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.progress import working
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
 from hydro_sim_core.simulation.assembly.round_pairs import half_axis
-from hydro_sim_core.simulation.stepping.round_sides import NOT_ROUND
+from hydro_sim_core.simulation.stepping.shortest_ways import NOT_ROUND
 
 
 def distinct_shapes(colliders: Sequence[Collider]) -> list[Geometry]:

@@ -181,7 +181,7 @@ def _press_patches(model, scratch, v):
         twist = scratch.solver.twists[p]
         twist_of_pair(tree.V_WB, body_a, body_b, R, x, twist)
         if model.running.shape[0] > 0:
-            add_surface_velocity(model, scratch, p, twist[3:])
+            add_surface_velocity(model, scratch, p, R, twist[3:])
         m0, m1, m2, f0, f1, f2, s0, s1, s2 = press_faces(model, scratch, p, twist, _UNMOVED)
         turn(R, m0, m1, m2, patches.wrench[p, :3])
         turn(R, f0, f1, f2, patches.wrench[p, 3:])

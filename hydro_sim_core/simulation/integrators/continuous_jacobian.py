@@ -136,7 +136,7 @@ def _press(model, scratch, p, change, wrench):
 def _press_linear_patches(model, scratch, linear, v):
     """Write the wrenches of all patches to the bodies (``scratch.tree.F_WB``, about the origin).
 
-    Reads linear: change, pressed, slopes, twist, wrench; model: geometry_body, pairs; scratch: R_WG, S, p_WG;
+    Reads linear: change, pressed, slopes, twist, wrench; model: geometry_body, pairs; scratch: R_WM, S, p_WG;
     scratch.patches: num, pair; scratch.tree: F_WB, V_WB.
     Writes linear: change, pressed; scratch.tree: F_WB, V_WB.
     """
@@ -146,11 +146,11 @@ def _press_linear_patches(model, scratch, linear, v):
     for p in range(scratch.patches.num[0]):
         a, b = model.pairs[scratch.patches.pair[p], 0], model.pairs[scratch.patches.pair[p], 1]
         body_a, body_b = model.geometry_body[a], model.geometry_body[b]
-        R, x, twist = scratch.R_WG[b], scratch.p_WG[b], change[6:]
+        R, x, twist = scratch.R_WM, scratch.p_WG[b], change[6:]
         _set_motion(model, scratch, p, change)
         twist_of_pair(tree.V_WB, body_a, body_b, R, x, twist)
         if model.running.shape[0] > 0:
-            add_surface_velocity(model, scratch, p, twist[3:])
+            add_surface_velocity(model, scratch, p, R, twist[3:])
         for i in range(6):
             twist[i] -= linear.twist[p, i]
         for i in range(6):
@@ -169,10 +169,9 @@ def _set_motion(model, scratch, p, motion):
     """Write by how much geometry B has moved relative to A (6,) since the faces of patch p were found, in B's axes.
 
     Reads scratch: R_BA, p_BA; scratch.patches: R_BA, p_BA, pair.
-    Writes scratch: R_BA, p_BA.
     """
     R, x, R0, x0 = scratch.R_BA, scratch.p_BA, scratch.patches.R_BA[p], scratch.patches.p_BA[p]
-    set_pose_for_faces(model, scratch, scratch.patches.pair[p], R, x)
+    set_pose_for_faces(model, scratch, scratch.patches.pair[p])
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         # Twice the turn of a; of E = R R0^T the part that is skew.

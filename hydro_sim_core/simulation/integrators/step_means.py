@@ -18,6 +18,7 @@ from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.simulation.stepping.collision import keep_faces_towards, split_faces
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area
 from hydro_sim_core.simulation.stepping.machine import Machine
+from hydro_sim_core.simulation.stepping.round_sides import straighten_faces
 
 #: Parts of one step of an integrator at most, and the list after theirs: the sum over the time step.
 MOST_PARTS = 3
@@ -328,7 +329,10 @@ def _find_faces_again(model, scratch, p, pair, row):
             last = keep_faces_towards(faces, first, last, query.ahead)
     if last > faces.num_vertices.shape[0]:
         return last
-    return split_faces(model, scratch, pair, first, last)
+    last = split_faces(model, scratch, pair, first, last)
+    if last <= faces.num_vertices.shape[0]:
+        straighten_faces(model, faces, pair, first, last, R_BA, p_BA)
+    return last
 
 
 @kernel

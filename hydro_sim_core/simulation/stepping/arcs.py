@@ -13,6 +13,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.dynamics.equations import accelerate
 from hydro_sim_core.dynamics.kinematics import body_velocities
+from hydro_sim_core.simulation.stepping.placement import turned_back
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
 
@@ -55,8 +56,8 @@ def follow_arcs(model, scratch, p, dt):
     bend[:] = 0.0
     for side in range(2):
         _add_acceleration(model, scratch, p, side, bend)
-    w0, w1, w2 = _turned_back(R_WG, bend[0], bend[1], bend[2])
-    a0, a1, a2 = _turned_back(R_WG, bend[3], bend[4], bend[5])
+    w0, w1, w2 = turned_back(R_WG, bend[0], bend[1], bend[2])
+    a0, a1, a2 = turned_back(R_WG, bend[3], bend[4], bend[5])
     square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2]
     along = (a0 * n[0] + a1 * n[1] + a2 * n[2]) / square if square > 0.0 else 0.0
     half = 0.5 * dt
@@ -73,16 +74,6 @@ def follow_arcs(model, scratch, p, dt):
         for i in range(6):
             problem.drift[DRIFT, p, i] += bend[i]
             problem.drift[DRIFT_BEFORE, p, i] -= bend[i]
-
-
-@kernel(inline=True)
-def _turned_back(R, x, y, z):
-    """R^T (x, y, z), three numbers."""
-    return (
-        R[0, 0] * x + R[1, 0] * y + R[2, 0] * z,
-        R[0, 1] * x + R[1, 1] * y + R[2, 1] * z,
-        R[0, 2] * x + R[1, 2] * y + R[2, 2] * z,
-    )
 
 
 @kernel

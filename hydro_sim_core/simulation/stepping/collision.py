@@ -132,12 +132,12 @@ def _find_patch(model, state, scratch, pair, p, count):
 
     Reads model: pair_rows; scratch: R_BA, p_BA, push; state: push; scratch.patches: num_deep, num_faceless;
     scratch.query: report.
-    Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, faceless_pair, faded_force,
-    is_recovered, num_deep, num_faceless; scratch.query: ahead.
+    Writes scratch: overlaps, push; scratch.patches: dropped_force, faceless_pair, faded_force, is_recovered, num_deep,
+    num_faceless; scratch.query: ahead.
     """
     patches, query, faces = scratch.patches, scratch.query, scratch.faces
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
-    set_pose_for_faces(model, scratch, pair, R_BA, p_BA)
+    set_pose_for_faces(model, scratch, pair)
     a, b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     push, sound = scratch.push[pair], state.push[pair]
     for i in range(3):
@@ -274,9 +274,9 @@ def set_place_of_patch(model, scratch, p):
 
 @kernel
 def _place_patch(model, scratch, p):
-    """Set the pose of the geometry in whose frame a patch is, and that of the other in it.
+    """Set the pose of the geometry in whose frame a patch is, and that of the other in it, with their meshes.
 
-    Reads model: pairs; scratch: R_BA, R_WG, p_BA, p_WG; scratch.patches: pair.
+    Reads model: pairs; scratch: R_BA, R_WM, p_BA, p_WG; scratch.patches: pair.
     Writes scratch.patches: R_BA, R_WG, p_BA, p_WG.
     """
     patches, pair = scratch.patches, scratch.patches.pair[p]
@@ -285,7 +285,7 @@ def _place_patch(model, scratch, p):
         patches.p_WG[p, i] = scratch.p_WG[b, i]
         patches.p_BA[p, i] = scratch.p_BA[i]
         for j in range(3):
-            patches.R_WG[p, i, j] = scratch.R_WG[b, i, j]
+            patches.R_WG[p, i, j] = scratch.R_WM[i, j]
             patches.R_BA[p, i, j] = scratch.R_BA[i, j]
 
 

@@ -102,7 +102,7 @@ def _find_patches(model, scratch):
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
     Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; scratch.patches: num.
-    Writes scratch: R_BA, overlaps, p_BA, push; scratch.patches: dropped_force, first_face, is_recovered, num, num_deep,
+    Writes scratch: overlaps, push; scratch.patches: dropped_force, first_face, is_recovered, num, num_deep,
     num_faceless, pair; scratch.points: num_faced; scratch.query: ahead.
     """
     patches, faces, query, count = scratch.patches, scratch.faces, scratch.query, 0
@@ -114,7 +114,7 @@ def _find_patches(model, scratch):
         a, b = model.pairs[pair, 0], model.pairs[pair, 1]
         if bounds_apart(scratch.bounds[a], scratch.bounds[b]):
             continue
-        set_pose_for_faces(model, scratch, pair, scratch.R_BA, scratch.p_BA)
+        set_pose_for_faces(model, scratch, pair)
         a, b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
         found = find_faces(model.geometries, a, b, scratch.R_BA, scratch.p_BA, False, query, faces, count)
         if found <= faces.num_vertices.shape[0] and model.splits_faces:

@@ -26,6 +26,7 @@ from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
 from hydro_sim_core.simulation.stepping.look_ahead import set_motions
 from hydro_sim_core.simulation.stepping.overlaps import poses_of, set_moved_relative_pose, way_deeper
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
+from hydro_sim_core.simulation.stepping.round_sides import see_from_mesh
 
 #: Places along its way at which a face is looked at, for each pose that look-ahead takes.
 PLACES = 4
@@ -141,13 +142,13 @@ def _has_rising_face(model, scratch, p, room, dt):
 def _set_relative_twist(model, scratch, p):
     """Write the twist of A relative to B of patch p about the origin of B, in its axes, to ``scratch.twist``.
 
-    Reads model: geometry_body, pairs; scratch: R_WG, V_WB, p_WG, twist; scratch.patches: pair.
+    Reads model: geometry_body, pairs; scratch: V_WB, p_WG, twist; scratch.patches: R_WG, pair.
     Writes scratch: twist.
     """
     pair = scratch.patches.pair[p]
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     body_a, body_b = model.geometry_body[a], model.geometry_body[b]
-    twist_of_pair(scratch.V_WB, body_b, body_a, scratch.R_WG[b], scratch.p_WG[b], scratch.twist)
+    twist_of_pair(scratch.V_WB, body_b, body_a, scratch.patches.R_WG[p], scratch.p_WG[b], scratch.twist)
 
 
 @kernel
@@ -196,33 +197,36 @@ def _highest_pressure(faces, f):
 def _leave_out_of_patch(model, scratch, p, reach, dt):
     """Take the area of the faces of patch p that come to nothing; return whether there are any.
 
-    Reads model: pair_room, pairs; scratch: p_BA, twist; scratch.patches: first_face, pair.
+    Reads model: pair_room, pairs; scratch: R_BA, p_BA, twist; scratch.patches: first_face, pair.
     Writes scratch: R_BA, p_BA; scratch.faces: data.
     """
     pair, data = scratch.patches.pair[p], scratch.faces.data
     allowance, any_left_out = _allowance(model, scratch, pair), False
     set_relative_pose(scratch, model.pairs[pair, 0], model.pairs[pair, 1], scratch.R_BA, scratch.p_BA)
+    see_from_mesh(model, scratch, p, scratch.R_BA, scratch.p_BA)
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         if not _is_rising(scratch.faces, f, scratch.twist, model.pair_room[pair], allowance, dt):
             continue
-        if not _comes_deep(model, scratch, pair, f, PLACES * poses_of(model, pair, reach), allowance, dt):
+        if not _comes_deep(model, scratch, p, f, PLACES * poses_of(model, pair, reach), allowance, dt):
             data[AREA, f] = 0.0
             any_left_out = True
     return any_left_out
 
 
 @kernel
-def _comes_deep(model, scratch, pair, f, places, allowance, dt):
+def _comes_deep(model, scratch, p, f, places, allowance, dt):
     """Whether face f, moving with A, comes deeper into B than the allowance (m) at any of some places on its way.
 
     Reads model: pair_rows; scratch: R_BA, p_BA; scratch.between: R_CB, buffers, p_CB, total, values; scratch.faces:
-    num_vertices, polygons; scratch.query: nodes.
+    num_vertices, polygons; scratch.patches: pair; scratch.query: nodes.
     Writes scratch.between: R_CB, buffers, p_CB, total, values; scratch.query: nodes.
     """
     between, n = scratch.between, scratch.faces.num_vertices[f]
     R_BA, p_BA, R, q = scratch.R_BA, scratch.p_BA, between.R_CB, between.p_CB
+    pair = scratch.patches.pair[p]
     for k in range(1, places + 1):
         set_moved_relative_pose(model, scratch, pair, dt * k / places, R, q)
+        see_from_mesh(model, scratch, p, R, q)
         for vertex in range(n):
             x, moved = scratch.faces.polygons[f, vertex], between.buffers[FACE, vertex]
             for i in range(3):

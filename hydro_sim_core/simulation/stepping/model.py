@@ -62,7 +62,10 @@ class Model(NamedTuple):
         pair_flat: (P,) stiffness of a flat contact of the smaller body's largest side, N/m; 0 if rigid.
         pair_moments: (P,) which faces press with all moments, see ``face_points``.
         pair_axis: (P,) half length of the axis about which the mesh of A may be turned, m: 0 of a ball, which may be in
-            every way; ``round_sides.NOT_ROUND`` where it may not be.
+            every way; ``shortest_ways.NOT_ROUND`` where it may not be.
+        pair_core: (P, 3) half length and radius of what of B the shortest way leads to, if B is round as well, m: its
+            centre if it is a ball, the axis of a capsule, all of a cylinder; then that radius of A. All are
+            ``shortest_ways.NOT_ROUND`` if B is not.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -100,6 +103,7 @@ class Model(NamedTuple):
     pair_flat: ConstFloat1D
     pair_moments: ConstInt1D
     pair_axis: ConstFloat1D
+    pair_core: ConstFloat2D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D
@@ -196,6 +200,7 @@ class Scratch(NamedTuple):
         bias: (nv,) bias forces.
         gravity: (nv,) gravity forces, if drives compensate them.
         R_WG: (G, 3, 3) geometry orientations.
+        R_WM: (3, 3) orientation of the mesh of a pair's geometry B, see ``round_sides``.
         p_WG: (G, 3) geometry origins, m.
         bounds: (G, 6) world boxes of the geometries, lower then upper, m; infinite for half spaces.
         query: Scratch of the contact query.
@@ -251,6 +256,7 @@ class Scratch(NamedTuple):
     bias: Float1D
     gravity: Float1D
     R_WG: Float3D
+    R_WM: Float2D
     p_WG: Float2D
     bounds: Float2D
     query: QueryScratch
@@ -401,6 +407,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         bias=np.zeros(nv),
         gravity=np.zeros(nv),
         R_WG=np.zeros((num_geometries, 3, 3)),
+        R_WM=np.zeros((3, 3)),
         p_WG=np.zeros((num_geometries, 3)),
         bounds=np.zeros((num_geometries, 6)),
         query=make_query_scratch(model.geometries, max_faces, len(model.pairs)),

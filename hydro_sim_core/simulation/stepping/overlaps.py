@@ -17,9 +17,9 @@ from hydro_sim_core.contact.pressure_field.fans import split_into_fans
 from hydro_sim_core.contact.pressure_field.query import find_faces
 from hydro_sim_core.contact.pressure_field.report import OVERLAPS
 from hydro_sim_core.simulation.stepping.face_points import apart_and_area, pressure_at, set_points
-from hydro_sim_core.simulation.stepping.placement import twist_of_pair
+from hydro_sim_core.simulation.stepping.placement import copy_rotation, twist_of_pair
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
-from hydro_sim_core.simulation.stepping.round_sides import straighten_faces, turn_round_side
+from hydro_sim_core.simulation.stepping.round_sides import straighten_faces, turn_round_sides
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT
 
@@ -109,13 +109,13 @@ def _speeds_of_approach(model, scratch, pair, first, last):
     Returns:
         The root of their mean square, weighted by the forces, and the largest.
 
-    Reads model: geometry_body, pairs; scratch: V_WB, X_moved, twist; scratch.faces: data.
+    Reads model: geometry_body, pairs; scratch: R_WM, V_WB, X_moved, twist; scratch.faces: data.
     Writes scratch: twist.
     """
-    data, V, X_WB, about = scratch.faces.data, scratch.twist, scratch.X_moved[1], (0.0, 0.0, 0.0)
+    data, V, about = scratch.faces.data, scratch.twist, (0.0, 0.0, 0.0)
     body_a = model.geometry_body[model.pairs[pair, 0]]
     body_b = model.geometry_body[model.pairs[pair, 1]]
-    twist_of_pair(scratch.V_WB, body_a, body_b, X_WB[:, :3], X_WB[:, 3], V)
+    twist_of_pair(scratch.V_WB, body_a, body_b, scratch.R_WM, scratch.X_moved[1, :, 3], V)
     forces = squares = fastest = 0.0
     for f in range(first, last):
         face = face_at(data, f)
@@ -158,15 +158,16 @@ def overlap_at(model, scratch, pair, time):
     The first two are infinite for bodies that overlap without faces, and where there is no room for the faces: then
     ``scratch.faces_needed`` is set, and the step is to be taken again with more.
 
-    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, p_BA; scratch.patches: first_face, num;
-    scratch.query: report.
-    Writes scratch: R_BA, faces_needed, p_BA.
+    Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, R_WM, X_moved, p_BA; scratch.patches: first_face,
+    num; scratch.query: report.
+    Writes scratch: R_BA, R_WM, faces_needed, p_BA.
     """
     # The contacts of the last step stay in the buffer.
     first = scratch.patches.first_face[scratch.patches.num[0]]
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
     set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA)
-    turn_round_side(model, pair, R_BA, p_BA)
+    copy_rotation(scratch.X_moved[1], scratch.R_WM)
+    turn_round_sides(model, pair, scratch.R_WM, R_BA, p_BA)
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:

@@ -131,19 +131,26 @@ def _load_patch(model, state, scratch, p, dt, block):
 
 @kernel
 def _set_grain(model, scratch, p):
-    """Set the grain of patch p from the side that has one, in the axes of B's geometry.
+    """Set the grain of patch p from the side that has one, in its axes.
 
-    Reads model: grain, pairs; scratch: R_WG; scratch.patches: pair.
+    Reads model: grain, pairs; scratch: R_WG; scratch.patches: R_WG, pair; scratch.problem: grain.
     Writes scratch.problem: grain.
     """
     pair = scratch.patches.pair[p]
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
-    R_WA, R_WB, of_a = scratch.R_WG[a], scratch.R_WG[b], model.grain[a]
-    for i in range(3):
-        h = model.grain[b, i]
-        for j in range(3):
-            h += R_WB[j, i] * (R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2])
-        scratch.problem.grain[p, i] = h
+    R_WA, R_WB, R_WP, out = (
+        scratch.R_WG[a],
+        scratch.R_WG[b],
+        scratch.patches.R_WG[p],
+        scratch.problem.grain[p],
+    )
+    of_a, of_b = model.grain[a], model.grain[b]
+    out[0] = out[1] = out[2] = 0.0
+    for j in range(3):
+        along = R_WB[j, 0] * of_b[0] + R_WB[j, 1] * of_b[1] + R_WB[j, 2] * of_b[2]
+        along += R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2]
+        for i in range(3):
+            out[i] += R_WP[j, i] * along
 
 
 @kernel
@@ -326,8 +333,8 @@ def store_jacobian(model, scratch, p):
 
 
 @kernel
-def add_surface_velocity(model, scratch, p, velocity):
-    """Add the surface velocity of B relative to A to ``velocity`` (3,), in the axes of patch p.
+def add_surface_velocity(model, scratch, p, R_WP, velocity):
+    """Add the surface velocity of B relative to A to ``velocity`` (3,), in the axes (3, 3) of patch p.
 
     Reads model: pairs, surface_velocity; scratch: R_WG; scratch.patches: pair.
     """
@@ -335,11 +342,11 @@ def add_surface_velocity(model, scratch, p, velocity):
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     of_a, of_b = model.surface_velocity[a], model.surface_velocity[b]
     R_WA, R_WB = scratch.R_WG[a], scratch.R_WG[b]
-    for i in range(3):
-        velocity[i] += of_b[i]
-        for j in range(3):
-            along = R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2]
-            velocity[i] -= R_WB[j, i] * along
+    for j in range(3):
+        along = R_WB[j, 0] * of_b[0] + R_WB[j, 1] * of_b[1] + R_WB[j, 2] * of_b[2]
+        along -= R_WA[j, 0] * of_a[0] + R_WA[j, 1] * of_a[1] + R_WA[j, 2] * of_a[2]
+        for i in range(3):
+            velocity[i] += R_WP[j, i] * along
 
 
 @kernel
@@ -351,8 +358,8 @@ def _set_drift(model, scratch, p, J):
     """
     problem, v, R_WG = scratch.problem, scratch.solver.v, scratch.patches.R_WG[p]
     before, drift, order = problem.drift[DRIFT_BEFORE, p], problem.drift[DRIFT, p], problem.islands.order
-    add_surface_velocity(model, scratch, p, before[3:])
-    add_surface_velocity(model, scratch, p, drift[3:])
+    add_surface_velocity(model, scratch, p, R_WG, before[3:])
+    add_surface_velocity(model, scratch, p, R_WG, drift[3:])
     for k in range(model.forest.velocities.shape[0], order.shape[0]):
         for half in range(0, 6, 3):
             x, y, z = J[half, order[k]], J[half + 1, order[k]], J[half + 2, order[k]]

@@ -17,7 +17,7 @@ class PatchTable(NamedTuple):
         pair: (P,) row of ``Model.pairs``.
         first_face: (P + 1,) first column of each patch in the face buffer.
         p_GR: (P, 3) reference point in the frame of geometry B, m.
-        R_WG: (P, 3, 3) orientation of geometry B at the beginning of the step.
+        R_WG: (P, 3, 3) orientation of geometry B at the beginning of the step, or of its turned mesh (``round_sides``).
         p_WG: (P, 3) origin of geometry B, m.
         R_BA: (P, 3, 3) orientation of geometry A in B where the faces were found.
         p_BA: (P, 3) origin of A in B, m.

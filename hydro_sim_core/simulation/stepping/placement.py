@@ -73,6 +73,24 @@ def set_relative_pose(scratch, a, b, R_BA, p_BA):
             R_BA[i, j] = s
 
 
+@kernel(inline=True)
+def copy_rotation(X, R):
+    """Write the rotation of a pose, (3, 3) or more columns, into ``R`` (3, 3)."""
+    for i in range(3):
+        for j in range(3):
+            R[i, j] = X[i, j]
+
+
+@kernel(inline=True)
+def turned_back(R, x, y, z):
+    """R^T (x, y, z), three numbers."""
+    return (
+        R[0, 0] * x + R[1, 0] * y + R[2, 0] * z,
+        R[0, 1] * x + R[1, 1] * y + R[2, 1] * z,
+        R[0, 2] * x + R[1, 2] * y + R[2, 2] * z,
+    )
+
+
 @kernel
 def twist_of_pair(V_WB, body_a, body_b, R_WG, p_WG, twist):
     """Twist (6,) of body B relative to A at the origin of a frame G and in its axes."""

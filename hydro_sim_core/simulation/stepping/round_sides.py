@@ -1,10 +1,10 @@
 # mypy: allow-untyped-defs
-"""Rigid round bodies on flat ones: their meshes are turned so that a vertex is towards the other body.
+"""Rigid round bodies: their meshes are turned so that a vertex is towards what they touch.
 
 A mesh has facets, on which a ball or a wheel would roll as a polygon does: slower, and up and down. But a turn about an
 axis of symmetry changes nothing of the exact body, so its mesh may be taken in any. With a vertex towards the nearest
-point of a box or a half space it touches where the exact body does, and stays so while it rolls. Its faces then push as
-the exact body would: along the shortest way (``docs/decisions/0052-round-sides.md``).
+point of a box, a half space or another round body it touches where the exact body does, and stays so while it rolls.
+Its faces then push as the exact body would: along the shortest way (``docs/decisions/0052-round-sides.md``).
 """
 
 from __future__ import annotations
@@ -25,47 +25,52 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.simulation.stepping.face_points import dot, points_of
 from hydro_sim_core.simulation.stepping.model import Model
-from hydro_sim_core.simulation.stepping.placement import set_relative_pose
+from hydro_sim_core.simulation.stepping.placement import copy_rotation, set_relative_pose, turned_back
+from hydro_sim_core.simulation.stepping.shortest_ways import HALF_OF_CORE, NOT_ROUND, way_to_other
 
-#: ``Model.pair_axis`` where the mesh of A stays as its body is.
-NOT_ROUND = -1.0
-#: Pieces in which the nearest points of an axis and a box are looked for at most.
-_MOST_LOOKS = 16
+#: Sine of a turn of one ball about the way to another, so that round-off does not decide which edges cross.
+_SINE_OF_TWIST = 0.4
 #: Sine of the angle by which the shortest way may lean along the axis for the round side to be what touches, and cosine
 #: of that between the way and the normal of a face for the face to be of that side.
 _MOST_LEAN, _LEAST_ALONG = 0.05, 0.7
 
 
 @kernel
-def set_pose_for_faces(model, scratch, pair, R_BA, p_BA):
-    """Compute the pose of geometry A of a pair in B, (3, 3) and (3,), m, with its mesh turned as B should meet it.
+def set_pose_for_faces(model, scratch, pair):
+    """Compute the pose of geometry A of a pair in B, and where B is, with meshes turned as they should meet.
 
-    Reads model: pairs.
+    Reads model: pairs; scratch: R_BA, R_WG, R_WM, p_BA.
+    Writes scratch: R_BA, R_WM, p_BA.
     """
-    set_relative_pose(scratch, model.pairs[pair, 0], model.pairs[pair, 1], R_BA, p_BA)
-    turn_round_side(model, pair, R_BA, p_BA)
+    a, b = model.pairs[pair, 0], model.pairs[pair, 1]
+    set_relative_pose(scratch, a, b, scratch.R_BA, scratch.p_BA)
+    copy_rotation(scratch.R_WG[b], scratch.R_WM)
+    turn_round_sides(model, pair, scratch.R_WM, scratch.R_BA, scratch.p_BA)
 
 
 @entry
-def turn_round_side(model: Model, pair: int, R_BA: Float2D, p_BA: Float1D) -> None:
-    """Turn the mesh of A such that a vertex is towards B, if A is round and B is flat.
+def turn_round_sides(model: Model, pair: int, R_WB: Float2D, R_BA: Float2D, p_BA: Float1D) -> None:
+    """Turn the meshes of a pair such that they meet with vertices, if A is round and B is flat or round as well.
 
     Args:
         model: ``Model``.
         pair: Row of the pair.
-        R_BA: (3, 3) rotation of A in B; that of its mesh afterwards.
-        p_BA: (3,) origin of A in B, m.
+        R_WB: (3, 3) rotation of B in the world, or in what else R_BA is not needed; that of its mesh afterwards.
+        R_BA: (3, 3) rotation of A in B; that of the one mesh in the other afterwards.
+        p_BA: (3,) origin of A in B, m; in the axes of B's mesh afterwards.
 
-    Reads model: pair_axis.
+    Reads model: pair_axis, pair_core.
     """
     half = model.pair_axis[pair]
     if half == NOT_ROUND:
         return
-    way = _way_to_other(model, pair, R_BA, p_BA)
+    way, half_of_core = way_to_other(model, pair, R_BA, p_BA), model.pair_core[pair, HALF_OF_CORE]
+    if half_of_core != NOT_ROUND:
+        way = _turn_b(half, half_of_core, way, R_WB, R_BA, p_BA)
     if half > 0.0:
         _turn_about_z(R_BA, way)
     else:
-        _turn_z_along(R_BA, way)
+        _turn_z_along(R_BA, way, 0.0 if half_of_core == NOT_ROUND else _SINE_OF_TWIST)
 
 
 @kernel
@@ -84,18 +89,22 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
         R_BA: (3, 3) rotation of A's turned mesh in B.
         p_BA: (3,) origin of A in B, m.
 
-    Reads faces: data; model: pair_axis.
+    Reads faces: data; model: pair_axis, pair_core.
     Writes faces: data.
     """
     half = model.pair_axis[pair]
     if half == NOT_ROUND:
         return
-    way, axis, data = _way_to_other(model, pair, R_BA, p_BA), (R_BA[0, 2], R_BA[1, 2], R_BA[2, 2]), faces.data
+    way, data = way_to_other(model, pair, R_BA, p_BA), faces.data
     size = math.sqrt(dot(way, way))
     if size == 0.0:
         return
     u = way[0] / size, way[1] / size, way[2] / size
+    origin, axis = (p_BA[0], p_BA[1], p_BA[2]), (R_BA[0, 2], R_BA[1, 2], R_BA[2, 2])
     lean = dot(u, axis) if half > 0.0 else 0.0
+    if abs(lean) > _MOST_LEAN and model.pair_core[pair, HALF_OF_CORE] != NOT_ROUND:
+        # An end of A may touch the side of B.
+        origin, axis, lean = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), u[2]
     if abs(lean) > _MOST_LEAN:
         return
     for f in range(first, last):
@@ -104,7 +113,7 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
         if along < _LEAST_ALONG or steepness <= 0.0:
             continue
         c = face.centroid
-        arm = c[0] - p_BA[0], c[1] - p_BA[1], c[2] - p_BA[2]
+        arm = c[0] - origin[0], c[1] - origin[1], c[2] - origin[2]
         # Where the face is in the plane of the axis and the way; of a ball, on the way.
         out, beside = dot(arm, u), 0.0
         if half > 0.0:
@@ -112,7 +121,7 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
             out -= lean * beside
         p, q = points_of(faces, f, face)
         for i in range(3):
-            data[CENTROID + i, f] = p_BA[i] + out * u[i] + (beside * axis[i] if half > 0.0 else 0.0)
+            data[CENTROID + i, f] = origin[i] + out * u[i] + (beside * axis[i] if half > 0.0 else 0.0)
             data[NORMAL + i, f], data[GRADIENT + i, f] = u[i], steepness * u[i]
         data[AREA, f], data[SLOPE_B, f] = along * face.area, steepness
         _keep_points_along(data, f, u, axis, p, q, half > 0.0)
@@ -130,57 +139,61 @@ def _keep_points_along(data, f, u, axis, p, q, has_line):
 
 
 @kernel
-def _way_to_other(model, pair, R_BA, p_BA):
-    """Shortest way (3,) from the axis of A to the box or half space B, in B's axes; of any length to a half space.
+def _turn_b(half_a, half_b, way, R_WB, R_BA, p_BA):
+    """Turn the round body B against a way (3,) that leads to it, in its axes; return the way in the new ones.
 
-    Reads model: geometry_row, pair_axis, pairs; model.geometries: boxes, node_start.
+    A ball is turned with its z axis along it; what has an axis, of ``half_b`` to both sides, about that with its x
+    axis. Then the way is in the plane of x and z, and so is a ball A: exactly, as otherwise round-off would decide on
+    which side of an edge a vertex lies.
     """
-    geometries, row = model.geometries, model.geometry_row[model.pairs[pair, 1]]
-    if geometries.node_start[row] == geometries.node_start[row + 1]:
-        # A half space has no tree.
-        return 0.0, 0.0, -1.0
-    return _way_to_box(geometries.boxes[geometries.node_start[row]], R_BA, p_BA, model.pair_axis[pair])
+    length = math.sqrt(way[0] * way[0] + way[1] * way[1] + (way[2] * way[2] if half_b == 0.0 else 0.0))
+    if length == 0.0:
+        return way
+    if half_b == 0.0:
+        z = -way[0] / length, -way[1] / length, -way[2] / length
+        x, y = axes_across(z)
+        way = 0.0, 0.0, -length
+    else:
+        x, y, z = (
+            (-way[0] / length, -way[1] / length, 0.0),
+            (way[1] / length, -way[0] / length, 0.0),
+            (0.0, 0.0, 1.0),
+        )
+        way = -length, 0.0, way[2]
+    for i in range(3):
+        row = R_WB[i, 0], R_WB[i, 1], R_WB[i, 2]
+        R_WB[i, 0], R_WB[i, 1], R_WB[i, 2] = dot(row, x), dot(row, y), dot(row, z)
+    _see_from(x, y, z, R_BA, p_BA)
+    if half_a == 0.0:
+        p_BA[1] = 0.0
+        p_BA[0] = 0.0 if half_b == 0.0 else p_BA[0]
+    return way
 
 
 @kernel
-def _way_to_box(box, R_BA, p_BA, half):
-    """Shortest way (3,) from the axis of A, ``half`` to both sides of its origin, to a box (6,) in its axes, m.
+def see_from_mesh(model, scratch, p, R_BA, p_BA):
+    """Turn a pose of A in B, (3, 3) and (3,), into the axes of patch p, which are those of B's turned mesh.
 
-    Half the square of the distance is convex along the axis, and its slope linear in pieces. Newton's method finds
-    where that is nothing; where a step would leave what is known to hold the place, a secant between both ends does.
+    Reads model: pair_core, pairs; scratch: R_WG; scratch.patches: R_WG, pair.
     """
-    along, low, high, at_low, at_high = 0.0, -half, half, 0.0, 0.0
-    for _ in range(_MOST_LOOKS):
-        slope = curvature = 0.0
-        for i in range(3):
-            way = _way_to_range(p_BA[i] + along * R_BA[i, 2], box[i], box[i + 3])
-            slope -= way * R_BA[i, 2]
-            curvature += R_BA[i, 2] * R_BA[i, 2] if way != 0.0 else 0.0
-        if half == 0.0 or slope == 0.0 or curvature == 0.0:
-            break
-        if slope > 0.0:
-            high, at_high = along, slope
-        else:
-            low, at_low = along, slope
-        before, along = along, along - slope / curvature
-        if not low < along < high:
-            if at_low < 0.0 < at_high:
-                along = low + (high - low) * at_low / (at_low - at_high)
-            else:
-                along = min(max(along, low), high)
-        if along == before:
-            break
-    return (
-        _way_to_range(p_BA[0] + along * R_BA[0, 2], box[0], box[3]),
-        _way_to_range(p_BA[1] + along * R_BA[1, 2], box[1], box[4]),
-        _way_to_range(p_BA[2] + along * R_BA[2, 2], box[2], box[5]),
-    )
+    pair = scratch.patches.pair[p]
+    if model.pair_core[pair, HALF_OF_CORE] == NOT_ROUND:
+        return
+    R_WB, R_WM = scratch.R_WG[model.pairs[pair, 1]], scratch.patches.R_WG[p]
+    x = turned_back(R_WB, R_WM[0, 0], R_WM[1, 0], R_WM[2, 0])
+    y = turned_back(R_WB, R_WM[0, 1], R_WM[1, 1], R_WM[2, 1])
+    z = turned_back(R_WB, R_WM[0, 2], R_WM[1, 2], R_WM[2, 2])
+    _see_from(x, y, z, R_BA, p_BA)
 
 
 @kernel
-def _way_to_range(x, centre, half):
-    """Way from a coordinate to the nearest one that is within ``half`` of a centre."""
-    return min(max(x, centre - half), centre + half) - x
+def _see_from(x, y, z, R_BA, p_BA):
+    """Turn a pose in B, (3, 3) and (3,), into axes x, y and z of B."""
+    for i in range(3):
+        column = R_BA[0, i], R_BA[1, i], R_BA[2, i]
+        R_BA[0, i], R_BA[1, i], R_BA[2, i] = dot(x, column), dot(y, column), dot(z, column)
+    p = p_BA[0], p_BA[1], p_BA[2]
+    p_BA[0], p_BA[1], p_BA[2] = dot(x, p), dot(y, p), dot(z, p)
 
 
 @kernel
@@ -199,12 +212,16 @@ def _turn_about_z(R_BA, way):
 
 
 @kernel
-def _turn_z_along(R_BA, way):
-    """Turn A such that its z axis is along a direction in B, if there is one: by which turn depends on that alone."""
+def _turn_z_along(R_BA, way, sine):
+    """Turn A such that its z axis is along a direction in B, if there is one: by which turn depends on that alone.
+
+    About that direction it is turned by an angle with that sine.
+    """
     length = math.sqrt(dot(way, way))
     if length == 0.0:
         return
     z = way[0] / length, way[1] / length, way[2] / length
     x, y = axes_across(z)
+    cosine = math.sqrt(1.0 - sine * sine)
     for i in range(3):
-        R_BA[i, 0], R_BA[i, 1], R_BA[i, 2] = x[i], y[i], z[i]
+        R_BA[i, 0], R_BA[i, 1], R_BA[i, 2] = cosine * x[i] + sine * y[i], cosine * y[i] - sine * x[i], z[i]

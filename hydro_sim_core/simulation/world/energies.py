@@ -12,7 +12,7 @@ from hydro_sim_core.contact.pressure_field.energy import overlap_energy
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.simulation.stepping.model import Model
-from hydro_sim_core.simulation.stepping.round_sides import turn_round_side
+from hydro_sim_core.simulation.stepping.round_sides import turn_round_sides
 
 
 class Energies(NamedTuple):
@@ -58,7 +58,7 @@ def elastic_energy(model: Model, posture: TreeEvaluator) -> float:
     for pair in np.flatnonzero(near).tolist():
         (first, second), (row_a, row_b) = pairs[pair].tolist(), model.pair_rows[pair].tolist()
         R_BA, p_BA = relative_pose(poses[first], poses[second])
-        turn_round_side(model, pair, R_BA, p_BA)
+        turn_round_sides(model, pair, np.eye(3), R_BA, p_BA)
         total += overlap_energy(model.geometries, row_a, row_b, R_BA, p_BA)
     return total
 

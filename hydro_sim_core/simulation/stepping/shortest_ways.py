@@ -1,0 +1,122 @@
+# mypy: allow-untyped-defs
+"""Shortest ways from rigid round bodies to what they touch, along which a vertex of their mesh is turned."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from hydro_sim_core.compilation import kernel
+from hydro_sim_core.simulation.stepping.face_points import dot
+from hydro_sim_core.simulation.stepping.placement import turned_back
+
+#: ``Model.pair_axis`` where the mesh of A stays as its body is, and all of ``Model.pair_core`` where that of B does.
+NOT_ROUND = -1.0
+#: Columns of ``Model.pair_core``.
+HALF_OF_CORE, RADIUS_OF_CORE, RADIUS_OF_A = range(3)
+#: Pieces in which the nearest points of an axis and a body are looked for at most.
+_MOST_LOOKS = 16
+
+
+@kernel
+def way_to_other(model, pair, R_BA, p_BA):
+    """Shortest way (3,) from the round body A to B, in B's axes: of any length to a half space, else between cores.
+
+    It leads from the axis of A to a box, to the axis of a capsule, or to all of a cylinder. Of two cylinders it is
+    that, or the one from all of A to the axis of B, whichever leaves more room between the bodies: that is exact where
+    either touches with its side.
+
+    Reads model: geometry_row, pair_axis, pair_core, pairs; model.geometries: boxes, node_start.
+    """
+    geometries, row = model.geometries, model.geometry_row[model.pairs[pair, 1]]
+    if geometries.node_start[row] == geometries.node_start[row + 1]:
+        # A half space has no tree.
+        return 0.0, 0.0, -1.0
+    half, core, box = (
+        model.pair_axis[pair],
+        model.pair_core[pair],
+        geometries.boxes[geometries.node_start[row]],
+    )
+    p, axis = (p_BA[0], p_BA[1], p_BA[2]), (R_BA[0, 2], R_BA[1, 2], R_BA[2, 2])
+    half_of_core, radius, radius_of_a = core[HALF_OF_CORE], core[RADIUS_OF_CORE], core[RADIUS_OF_A]
+    way = _way_from_axis(box, half_of_core, radius, p, axis, half)
+    if radius <= 0.0 or radius_of_a <= 0.0:
+        return way
+    x, y, z = turned_back(R_BA, -p[0], -p[1], -p[2])
+    back = _way_from_axis(
+        box, half, radius_of_a, (x, y, z), (R_BA[2, 0], R_BA[2, 1], R_BA[2, 2]), half_of_core
+    )
+    if math.sqrt(dot(way, way)) - radius_of_a >= math.sqrt(dot(back, back)) - radius:
+        return way
+    return (
+        -(R_BA[0, 0] * back[0] + R_BA[0, 1] * back[1] + R_BA[0, 2] * back[2]),
+        -(R_BA[1, 0] * back[0] + R_BA[1, 1] * back[1] + R_BA[1, 2] * back[2]),
+        -(R_BA[2, 0] * back[0] + R_BA[2, 1] * back[1] + R_BA[2, 2] * back[2]),
+    )
+
+
+@kernel
+def _way_from_axis(box, half_of_core, radius, p, axis, half):
+    """Shortest way (3,) from an axis, ``half`` (m) to both sides of a point p (3,), to a core or a box (6,), m.
+
+    Half the square of the distance is convex along the axis, and to a box its slope is linear in pieces. Newton's
+    method finds where that is nothing; where a step would leave what is known to hold the place, a secant between both
+    ends does.
+    """
+    along, low, high, at_low, at_high = 0.0, -half, half, 0.0, 0.0
+    way = _way_from(box, half_of_core, radius, p, axis, along)
+    for _ in range(_MOST_LOOKS):
+        slope = -(way.x * axis[0] + way.y * axis[1] + way.z * axis[2])
+        if half == 0.0 or slope == 0.0 or way.curvature == 0.0:
+            break
+        if slope > 0.0:
+            high, at_high = along, slope
+        else:
+            low, at_low = along, slope
+        before, along = along, along - slope / way.curvature
+        if not low < along < high:
+            if at_low < 0.0 < at_high:
+                along = low + (high - low) * at_low / (at_low - at_high)
+            else:
+                along = min(max(along, low), high)
+        if along == before:
+            break
+        way = _way_from(box, half_of_core, radius, p, axis, along)
+    return way.x, way.y, way.z
+
+
+class _Way(NamedTuple):
+    """Shortest way from a point of an axis to a body, m, and the curvature of half its square along the axis."""
+
+    x: float
+    y: float
+    z: float
+    curvature: float
+
+
+@kernel
+def _way_from(box, half_of_core, radius, p, axis, along):
+    """``_Way`` from the point of an axis at ``along`` (m) to a core about the z axis, or to a box (6,) without one."""
+    x, y, z = p[0] + along * axis[0], p[1] + along * axis[1], p[2] + along * axis[2]
+    if half_of_core == NOT_ROUND:
+        x = _way_to_range(x, box[0], box[3])
+        y = _way_to_range(y, box[1], box[4])
+        z = _way_to_range(z, box[2], box[5])
+        curvature = axis[0] * axis[0] if x != 0.0 else 0.0
+        curvature += axis[1] * axis[1] if y != 0.0 else 0.0
+        curvature += axis[2] * axis[2] if z != 0.0 else 0.0
+        return _Way(x, y, z, curvature)
+    z, distance = _way_to_range(z, 0.0, half_of_core), math.sqrt(x * x + y * y)
+    curvature = axis[2] * axis[2] if z != 0.0 else 0.0
+    if distance <= radius:
+        return _Way(0.0, 0.0, z, curvature)
+    # Outwards the distance grows as its own way does, across that as along a circle.
+    outside, outwards = (distance - radius) / distance, (x * axis[0] + y * axis[1]) / distance
+    across = axis[0] * axis[0] + axis[1] * axis[1] - outwards * outwards
+    return _Way(-outside * x, -outside * y, z, curvature + outwards * outwards + outside * across)
+
+
+@kernel
+def _way_to_range(x, centre, half):
+    """Way from a coordinate to the nearest one that is within ``half`` of a centre."""
+    return min(max(x, centre - half), centre + half) - x
