@@ -291,3 +291,12 @@ def test_an_overflow_stops_at_the_last_good_step() -> None:
         world.step(5)
     assert (world.q == q).all()
     assert world.step_count == 3
+
+
+def test_what_does_not_move_is_stepped_too() -> None:
+    """A scene without coordinates, such as a ground before anything is spawned, has nothing to be wrong about."""
+    scene = hs.SceneBuilder("still", solver=CONTINUOUS)
+    scene.add_ground()
+    world = hs.World(scene.build())
+    world.step(3)
+    assert world.step_count == 3

@@ -158,11 +158,13 @@ def _set_scale(machine, radau, dt, h):
 
 @kernel
 def _size(radau, x):
-    """Root of the mean square of ``x`` (n,) over what is allowed.
+    """Root of the mean square of ``x`` (n,) over what is allowed; 0 where nothing moves.
 
     Reads radau: scale.
     """
     total = 0.0
+    if x.shape[0] == 0:
+        return 0.0
     for i in range(x.shape[0]):
         part = x[i] / radau.scale[i]
         total += part * part
