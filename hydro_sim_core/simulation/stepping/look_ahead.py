@@ -39,11 +39,15 @@ from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 #: Largest number of pieces of a step, and least of one in which two rigid bodies would come into each other, if they
 #: move so far in it.
 MOST_PIECES, LEAST_PIECES = 256, 4
-#: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with.
-RIGID_SHARE = 0.1
-#: Share of the depth that a solve has foreseen, or found, by which two rigid bodies may come deeper than that, if the
-#: energy allows: under what slides in contact the depth changes by far more than round-off.
-DEEPER_SHARE = 0.25
+#: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with
+#: if all of it were as fast as the farthest corners.
+RIGID_SHARE = 0.01
+#: Shares of the depth that a solve has foreseen, or found, and of the way within which a contact is foreseen, by which
+#: two rigid bodies may come deeper, if the energy allows: under what slides in contact the depth changes by far more
+#: than round-off, and a corner goes deep with next to no energy.
+DEEPER_SHARE, SHARE_OF_FORESEEN = 0.25, 0.25
+#: Share of an overlap's energy by which a step may miss it: what slips ever so slowly comes with less than that.
+MISSED_SHARE = 0.01
 #: Share of the stride below which two rigid bodies move too little for that.
 LEAST_SHARE_OF_STRIDE = 1e-3
 #: Steps that keep an unforeseen overlap of a compliant pair small (``Model.pair_rate``) in a step of one that is as
@@ -127,7 +131,7 @@ def _stores_too_much(model, scratch, dt):
         if after > before + gain:
             _, stored = overlap_of_solve(model, scratch, p, dt)
             _, now = overlap_now(model, scratch, pair)
-            if after > max(stored, now) + gain:
+            if after > (1.0 + MISSED_SHARE) * max(stored, now) + gain:
                 return True
     return False
 
@@ -215,7 +219,7 @@ def _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, 
 
     Its time constant is shorter than the step by a factor ``steps``.
 
-    Reads model: pair_flat, pair_mass, pair_room, pair_thickness; scratch: overlaps.
+    Reads model: pair_flat, pair_foreseen, pair_mass, pair_room, pair_thickness; scratch: overlaps.
     """
     is_stiff, is_rigid = steps > 1.0, model.pair_flat[pair] == 0.0
     if is_solved and not is_stiff and not is_rigid and scratch.overlaps[pair] != 0:
@@ -226,9 +230,10 @@ def _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, 
         return math.ceil(min(reach / farthest, MOST_PIECES))
     if is_stiff:
         return _pieces_of_approach(model, finder, pair, reach, steps, dt)
-    gain, share, depth, energy = math.inf, 0.0, 0.0, 0.0
+    room, gain, share, depth, energy = model.pair_room[pair], math.inf, 0.0, 0.0, 0.0
     if is_rigid:
-        # A corner that is pressed in hides by its depth that the flat behind it comes down.
+        # A corner that is pressed in hides by its depth that the flat behind it comes down, and stores little itself.
+        room = max(room, SHARE_OF_FORESEEN * model.pair_foreseen[pair])
         gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (reach / dt) ** 2
         share = DEEPER_SHARE
         if is_solved:
@@ -236,7 +241,6 @@ def _pieces_of_pair(model, scratch, finder, dt, is_solved, pair, reach, stride, 
         elif has_faces(model, finder, pair):
             # The solve stops what it has faces for, and is judged afterwards.
             return 1
-    room = model.pair_room[pair]
     way = way_deeper(model, finder, pair, reach, depth, energy, room, share, gain, dt)
     if way == 0.0:
         return 1
