@@ -193,6 +193,26 @@ def test_end_stop_of_given_stiffness_is_a_spring(side: float) -> None:
     assert world.q[0] - limit == pytest.approx(side * 20.0 / 5000.0, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    "solver",
+    [
+        {"model": "continuous", "accuracy": 1e-6},
+        {"model": "soft", "soft": {"scheme": "rk4"}},
+        {"model": "soft", "soft": {"scheme": "euler"}},
+    ],
+)
+def test_end_stop_of_given_stiffness_gives_back_what_it_takes_where_no_step_is_implicit(solver: dict) -> None:
+    """The cart comes with 10 m/s; a damper as that of the fixed step left it 9 m/s at 1 ms."""
+    world = make_world(fixed(slider(M, lower=-0.1, upper=9.0, stiffness=2e4)), solver=solver, **STILL)
+    world.set_state([0.0], [-10.0])
+    deepest = 0.0
+    for _ in range(60):
+        world.step()
+        deepest = max(deepest, -0.1 - world.q[0])
+    assert world.v[0] == pytest.approx(10.0, rel=2e-3)
+    assert deepest == pytest.approx(10.0 * np.sqrt(M / 2e4), rel=1e-2)
+
+
 def test_rigid_end_stop_gives_way_by_a_part_of_a_step() -> None:
     """Without stiffness the stop is as stiff as the step allows: f (dt / 2 pi)^2 (1 + 1 / pi) / m at rest."""
     cart = slider(M, lower=-0.1, upper=0.2)

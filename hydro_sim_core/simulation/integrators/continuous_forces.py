@@ -23,7 +23,13 @@ from hydro_sim_core.dynamics.equations import bias_forces, gravity_forces, mass_
 from hydro_sim_core.dynamics.kinematics import body_velocities, coordinate_rates, forward_kinematics
 from hydro_sim_core.simulation.stepping.between import complete_polygons_of_patch
 from hydro_sim_core.simulation.stepping.collision import MIN_AREA, find_patches
-from hydro_sim_core.simulation.stepping.joint_forces import load_drive, load_end_stops, spring_effort
+from hydro_sim_core.simulation.stepping.joint_forces import (
+    drop_end_stops,
+    load_drive,
+    load_end_stops,
+    spring_effort,
+    stop_effort,
+)
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches, apply_loads, has_loads
 from hydro_sim_core.simulation.stepping.model import MachineData
 from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
@@ -120,6 +126,7 @@ def apply_efforts(model, state, drives, loads, scratch, dt, y, dy):
         acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
         if model.tree.spring_stiffness[i] > 0.0:
             acceleration[i] += spring_effort(model.tree, q, i)
+        acceleration[i] += stop_effort(model.tree, q, i)
     if has_loads(loads):
         apply_loads(model, loads, scratch)
         apply_pulls(model, loads, scratch, v, 0.0)
@@ -149,7 +156,7 @@ def solve_accelerations(model, scratch, acceleration):
 def _load_joints(model, drives, scratch, dt, q):
     """Load joint limits, drives and friction of all velocities, as forces.
 
-    Reads scratch: M, gravity; model.options: stiction_speed; model.tree: friction, q_of_v.
+    Reads scratch: M, gravity; model.options: stiction_speed; model.tree: friction, limit_stiffness, q_of_v.
     Writes scratch.problem: dt, joint_friction, joint_slip.
     """
     problem = scratch.problem
@@ -157,7 +164,10 @@ def _load_joints(model, drives, scratch, dt, q):
     for i in range(scratch.M.shape[0]):
         coordinate = model.tree.q_of_v[i]
         position, inertia = q[coordinate] if coordinate >= 0 else 0.0, scratch.M[i, i]
-        load_end_stops(model, problem, i, i, position, inertia, dt, 0.0, math.inf)
+        if model.tree.limit_stiffness[i] < math.inf:
+            drop_end_stops(problem, i)
+        else:
+            load_end_stops(model, problem, i, i, position, inertia, dt, 0.0, math.inf)
         load_drive(model, drives, scratch.gravity, problem, i, i, position, inertia, dt, 0.0)
         problem.joint_friction[i] = model.tree.friction[i]
 

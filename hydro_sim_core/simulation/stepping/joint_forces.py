@@ -39,6 +39,31 @@ def spring_effort(tree, q, i):
 
 
 @kernel
+def stop_effort(tree, q, i):
+    """Effort at an instant of the stops of velocity ``i`` that have a stiffness, N m or N: they are springs alone.
+
+    Reads tree: limit_stiffness, q_lower, q_of_v, q_upper.
+    """
+    if tree.q_of_v[i] < 0 or not tree.limit_stiffness[i] < math.inf:
+        return 0.0
+    position = q[tree.q_of_v[i]]
+    beyond = max(position - tree.q_upper[i], 0.0) - max(tree.q_lower[i] - position, 0.0)
+    return -tree.limit_stiffness[i] * beyond
+
+
+@kernel
+def drop_end_stops(problem, k):
+    """Leave both limits of the velocity with index ``k`` in the solver's order out of the problem.
+
+    Writes problem: limits.
+    """
+    for side in range(2):
+        row = problem.limits[k + side * problem.v0.shape[0]]
+        row[LIMIT_TARGET] = -math.inf
+        row[LIMIT_SIGN] = 1.0 - 2.0 * side
+
+
+@kernel
 def load_end_stops(model, problem, k, i, position, inertia, dt, horizon, return_speed):
     """Write both limits of velocity ``i`` to their rows of the problem.
 
