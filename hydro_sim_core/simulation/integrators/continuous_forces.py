@@ -101,15 +101,18 @@ def _accelerate(model, state, drives, loads, scratch, dt, y, dy):
     """Write the derivative at the poses and faces in ``scratch`` to ``dy``."""
     nq = state.q.shape[0]
     v, acceleration = y[nq:], dy[nq:]
-    apply_efforts(model, state, drives, loads, scratch, dt, y, dy)
+    apply_efforts(model, state, drives, loads, scratch, dt, y, dy, False)
     _press_patches(model, scratch, v)
     add_body_wrenches(model.tree, scratch, acceleration)
     solve_accelerations(model, scratch, acceleration)
 
 
 @kernel
-def apply_efforts(model, state, drives, loads, scratch, dt, y, dy):
+def apply_efforts(model, state, drives, loads, scratch, dt, y, dy, is_explicit):
     """Write the rates of the coordinates and all forces but those of contact to ``dy``.
+
+    Stops and friction of joints are left out if ``is_explicit``: ``soft_joints`` holds them then, as most are too stiff
+    for explicit steps.
 
     Reads scratch: R_WB, S, applied, bias, p_WB; model.tree: damping, spring_stiffness.
     Writes scratch: bias, effort.
@@ -118,7 +121,7 @@ def apply_efforts(model, state, drives, loads, scratch, dt, y, dy):
     q, v, acceleration = y[:nq], y[nq:], dy[nq:]
     coordinate_rates(model.tree, q, v, dy[:nq])
     bias_forces(model.tree, scratch.R_WB, scratch.p_WB, scratch.S, v, scratch.bias, scratch.tree)
-    _load_joints(model, drives, scratch, dt, q)
+    _load_joints(model, drives, scratch, dt, q, is_explicit)
     for i in range(nv):
         drive, _ = drive_impulse(scratch.problem, i, v[i])
         scratch.effort[i] = drive
@@ -126,7 +129,8 @@ def apply_efforts(model, state, drives, loads, scratch, dt, y, dy):
         acceleration[i] = forces - model.tree.damping[i] * v[i] - scratch.bias[i]
         if model.tree.spring_stiffness[i] > 0.0:
             acceleration[i] += spring_effort(model.tree, q, i)
-        acceleration[i] += stop_effort(model.tree, q, i)
+        if not is_explicit:
+            acceleration[i] += stop_effort(model.tree, q, i)
     if has_loads(loads):
         apply_loads(model, loads, scratch)
         apply_pulls(model, loads, scratch, v, 0.0)
@@ -153,7 +157,7 @@ def solve_accelerations(model, scratch, acceleration):
 
 
 @kernel
-def _load_joints(model, drives, scratch, dt, q):
+def _load_joints(model, drives, scratch, dt, q, is_explicit):
     """Load joint limits, drives and friction of all velocities, as forces.
 
     Reads scratch: M, gravity; model.options: stiction_speed; model.tree: friction, limit_stiffness, q_of_v.
@@ -164,12 +168,12 @@ def _load_joints(model, drives, scratch, dt, q):
     for i in range(scratch.M.shape[0]):
         coordinate = model.tree.q_of_v[i]
         position, inertia = q[coordinate] if coordinate >= 0 else 0.0, scratch.M[i, i]
-        if model.tree.limit_stiffness[i] < math.inf:
+        if is_explicit or model.tree.limit_stiffness[i] < math.inf:
             drop_end_stops(problem, i)
         else:
             load_end_stops(model, problem, i, i, position, inertia, dt, 0.0, math.inf)
         load_drive(model, drives, scratch.gravity, problem, i, i, position, inertia, dt, 0.0)
-        problem.joint_friction[i] = model.tree.friction[i]
+        problem.joint_friction[i] = 0.0 if is_explicit else model.tree.friction[i]
 
 
 @kernel

@@ -91,7 +91,7 @@ def state_jacobian(
         y[column] = before + JACOBIAN_STEP * max(1.0, abs(before))
         if column < nq:
             place_bodies(model, scratch, y[:nq])
-        apply_efforts(model, state, machine.drives, machine.loads, scratch, dt, y, shifted)
+        apply_efforts(model, state, machine.drives, machine.loads, scratch, dt, y, shifted, False)
         _press_linear_patches(model, scratch, linear, y[nq:])
         add_body_wrenches(model.tree, scratch, shifted[nq:])
         solve_accelerations(model, scratch, shifted[nq:])

@@ -185,7 +185,7 @@ def continuous_memory(machine: Machine, accuracy: float, counts: np.ndarray) -> 
     size, clouds = len(machine.state.q) + len(machine.state.v), no_soft_pairs()
     patches, means = len(machine.scratch.patches.pair), step_means_of(machine)
     radau = make_radau(size, patches, accuracy, counts, means, machine.tree_of_velocity)
-    return Handle(OtherSteps(1, radau, clouds, make_soft_scratch(clouds, 0)))
+    return Handle(OtherSteps(1, radau, clouds, make_soft_scratch(clouds, 0, 0)))
 
 
 def soft_memory(clouds: SoftPairs, soft: SoftScratch) -> Handle:
@@ -197,7 +197,7 @@ def soft_memory(clouds: SoftPairs, soft: SoftScratch) -> Handle:
 def no_other_steps() -> Handle:
     """Handle of the memory where steps are convex."""
     clouds = no_soft_pairs()
-    return Handle(OtherSteps(0, _no_radau(), clouds, make_soft_scratch(clouds, 0)))
+    return Handle(OtherSteps(0, _no_radau(), clouds, make_soft_scratch(clouds, 0, 0)))
 
 
 def _no_radau() -> Radau:

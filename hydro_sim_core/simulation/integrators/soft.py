@@ -81,7 +81,7 @@ class SoftSteps:
         if self._data is None:
             soft, state = self._machine.soft, self._machine.state
             assert soft is not None
-            memory = make_soft_scratch(soft, len(state.q) + len(state.v))
+            memory = make_soft_scratch(soft, len(state.q), len(state.v))
             self._data = Handle(soft), Handle(memory), (soft, memory)
         return self._data[:2]
 

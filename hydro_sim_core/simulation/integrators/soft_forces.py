@@ -15,6 +15,7 @@ from hydro_sim_core.simulation.integrators.continuous_forces import (
     place_bodies,
     solve_accelerations,
 )
+from hydro_sim_core.simulation.integrators.soft_joints import hold_accelerations, hold_joints
 from hydro_sim_core.simulation.stepping.fastest import all_slow_enough
 from hydro_sim_core.simulation.stepping.loads import add_body_wrenches
 from hydro_sim_core.simulation.stepping.model import MachineData
@@ -43,8 +44,8 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
         DONE; or NOT_FINITE, and the state is that of the last good step; ``scratch.v_next`` tells of the one that
         failed. The patches are those of the last step.
 
-    Reads memory: change, slope; soft: stages; machine.scratch: v_next; machine.state: q, step, v.
-    Writes memory: change, mean, y; machine.scratch: v_next; machine.state: q, step, v, v_previous.
+    Reads memory: change, slope, y; soft: stages; machine.scratch: v_next; machine.state: q, step, v.
+    Writes memory: braked, change, mean, y; machine.scratch: v_next; machine.state: q, step, v, v_previous.
     """
     model, state = machine.model, machine.state
     nq, nv = state.q.shape[0], state.v.shape[0]
@@ -52,6 +53,7 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
     for number in range(steps):
         change[:] = 0.0
         memory.mean[:] = 0.0
+        memory.braked[:] = 0.0
         for stage in range(soft.stages):
             reach = 0.0 if stage == 0 else (1.0 if stage == 3 else 0.5)
             for i in range(nq):
@@ -71,6 +73,8 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
             v_next[i] = state.v[i] + dt * change[nq + i]
         if not all_slow_enough(v_next):
             return NOT_FINITE
+        for i in range(nq):
+            y[i] = state.q[i]
         for i in range(nv):
             state.v_previous[i] = state.v[i]
             state.v[i] += dt * change[nq + i]
@@ -81,6 +85,9 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
                 state.q[i] += dt * change[i]
             # Integration over zero time normalises the quaternions.
             integrate_positions(model.tree, state.q, state.v, 0.0, state.q)
+        # Euler's steps move with the velocities that they end with.
+        lever = dt if soft.stages == 1 else 0.5 * dt
+        hold_joints(model, state, machine.scratch, memory, y[:nq], dt, lever)
         state.step[0] += 1
     if steps > 0:
         _tell_wrenches(model, machine.scratch, memory)
@@ -97,7 +104,7 @@ def _evaluate(machine, soft, memory, dt, share, is_shown):
     model, scratch, y = machine.model, machine.scratch, memory.y
     nq = machine.state.q.shape[0]
     place_bodies(model, scratch, y[:nq])
-    apply_efforts(model, machine.state, machine.drives, machine.loads, scratch, dt, y, memory.slope)
+    apply_efforts(model, machine.state, machine.drives, machine.loads, scratch, dt, y, memory.slope, True)
     body_velocities(model.tree, y[nq:], scratch.S, scratch.tree.V_WB)
     scratch.tree.F_WB[:] = 0.0
     if is_shown:
@@ -108,6 +115,7 @@ def _evaluate(machine, soft, memory, dt, share, is_shown):
     acceleration = memory.slope[nq:]
     add_body_wrenches(model.tree, scratch, acceleration)
     solve_accelerations(model, scratch, acceleration)
+    hold_accelerations(model, machine.state, scratch, memory, y[:nq], dt, share, acceleration)
 
 
 @kernel

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import (
+    Bool1D,
     ConstFloat2D,
     ConstFloat3D,
     ConstInt2D,
@@ -14,6 +15,7 @@ from hydro_sim_core.compilation import (
     Float2D,
 )
 from hydro_sim_core.contact.soft_distance.kernels import PairMemory, make_pair_memory
+from hydro_sim_core.solvers.bounded import BoundedImpulses, make_bounded_impulses
 
 
 class SoftPairs(NamedTuple):
@@ -51,6 +53,10 @@ class SoftScratch(NamedTuple):
         slope: (nq + nv,) their time derivative.
         change: (nq + nv,) weighted sum of the derivatives of all stages.
         mean: (P, 9) mean over the stages of every pair's moment about the world's origin, force and normal force on B.
+        bounded: Impulses of rigid stops and friction of joints.
+        is_rigid: (nv,) whether joints have stops that are rigid.
+        braked: (nv,) impulses of friction so far, N s or N m s.
+        moved: (nv,) by how much impulses move the joints, m or rad.
     """
 
     pair: PairMemory
@@ -63,6 +69,10 @@ class SoftScratch(NamedTuple):
     slope: Float1D
     change: Float1D
     mean: Float2D
+    bounded: BoundedImpulses
+    is_rigid: Bool1D
+    braked: Float1D
+    moved: Float1D
 
 
 def no_soft_pairs() -> SoftPairs:
@@ -77,8 +87,8 @@ def no_soft_pairs() -> SoftPairs:
     )
 
 
-def make_soft_scratch(soft: SoftPairs, size: int) -> SoftScratch:
-    """Memory for states of ``size`` coordinates and velocities."""
+def make_soft_scratch(soft: SoftPairs, nq: int, nv: int) -> SoftScratch:
+    """Memory for states of ``nq`` coordinates and ``nv`` velocities."""
     return SoftScratch(
         pair=make_pair_memory(soft.planes.shape[2]),
         R_BA=np.zeros((3, 3)),
@@ -86,8 +96,12 @@ def make_soft_scratch(soft: SoftPairs, size: int) -> SoftScratch:
         twist=np.zeros(6),
         wrench=np.zeros(6),
         no_jacobian=np.zeros((0, 0)),
-        y=np.zeros(size),
-        slope=np.zeros(size),
-        change=np.zeros(size),
+        y=np.zeros(nq + nv),
+        slope=np.zeros(nq + nv),
+        change=np.zeros(nq + nv),
         mean=np.zeros((len(soft.parameters), 9)),
+        bounded=make_bounded_impulses(nv),
+        is_rigid=np.zeros(nv, dtype=bool),
+        braked=np.zeros(nv),
+        moved=np.zeros(nv),
     )
