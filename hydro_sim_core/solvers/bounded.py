@@ -1,9 +1,9 @@
 # mypy: allow-untyped-defs
 """Impulses between bounds that hold velocities: the linear complementarity problem of stops and dry friction of joints.
 
-By principal pivoting (Murty 1974): the impulses that are within their bounds hold exactly, and one after the other
-changes to or from a bound. For inverse masses this ends after finitely many changes, most often after about as many as
-there are impulses, and takes no longer where they differ by powers of ten.
+By Murty's principal pivoting (Rohn 1990): the impulses that are within their bounds hold exactly, and one after the
+other changes to or from a bound. For inverse masses this ends after finitely many changes, most often after about as
+many as there are impulses, and takes no longer where they differ by powers of ten.
 """
 
 from __future__ import annotations

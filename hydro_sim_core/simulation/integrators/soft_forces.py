@@ -44,8 +44,8 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
         DONE; or NOT_FINITE, and the state is that of the last good step; ``scratch.v_next`` tells of the one that
         failed. The patches are those of the last step.
 
-    Reads memory: change, slope, y; soft: stages; machine.scratch: v_next; machine.state: q, step, v.
-    Writes memory: braked, change, mean, y; machine.scratch: v_next; machine.state: q, step, v, v_previous.
+    Reads memory: change, slope; soft: stages; machine.scratch: v_next; machine.state: q, v.
+    Writes memory: braked, change, mean, y; machine.scratch: v_next.
     """
     model, state = machine.model, machine.state
     nq, nv = state.q.shape[0], state.v.shape[0]
@@ -73,25 +73,37 @@ def advance_soft(machine: MachineData, soft: SoftPairs, memory: SoftScratch, dt:
             v_next[i] = state.v[i] + dt * change[nq + i]
         if not all_slow_enough(v_next):
             return NOT_FINITE
-        for i in range(nq):
-            y[i] = state.q[i]
-        for i in range(nv):
-            state.v_previous[i] = state.v[i]
-            state.v[i] += dt * change[nq + i]
-        if soft.stages == 1:
-            integrate_positions(model.tree, state.q, state.v, dt, state.q)
-        else:
-            for i in range(nq):
-                state.q[i] += dt * change[i]
-            # Integration over zero time normalises the quaternions.
-            integrate_positions(model.tree, state.q, state.v, 0.0, state.q)
-        # Euler's steps move with the velocities that they end with.
-        lever = dt if soft.stages == 1 else 0.5 * dt
-        hold_joints(model, state, machine.scratch, memory, y[:nq], dt, lever)
-        state.step[0] += 1
+        _go_on(machine, soft, memory, dt)
     if steps > 0:
         _tell_wrenches(model, machine.scratch, memory)
     return DONE
+
+
+@kernel
+def _go_on(machine, soft, memory, dt):
+    """Take over the state that the mean of the derivatives, and stops and friction of joints, lead to.
+
+    Reads memory: change, y; soft: stages; machine.state: q, step, v.
+    Writes memory: y; machine.state: q, step, v, v_previous.
+    """
+    model, state = machine.model, machine.state
+    nq, before, change = state.q.shape[0], memory.y[: state.q.shape[0]], memory.change
+    for i in range(nq):
+        before[i] = state.q[i]
+    for i in range(state.v.shape[0]):
+        state.v_previous[i] = state.v[i]
+        state.v[i] += dt * change[nq + i]
+    if soft.stages == 1:
+        integrate_positions(model.tree, state.q, state.v, dt, state.q)
+    else:
+        for i in range(nq):
+            state.q[i] += dt * change[i]
+        # Integration over zero time normalises the quaternions.
+        integrate_positions(model.tree, state.q, state.v, 0.0, state.q)
+    # Euler's steps move with the velocities that they end with.
+    lever = dt if soft.stages == 1 else 0.5 * dt
+    hold_joints(model, state, machine.scratch, memory, before, dt, lever)
+    state.step[0] += 1
 
 
 @kernel
