@@ -16,6 +16,7 @@ from hydro_sim_core.compilation import Bool1D, ConstFloat1D, Float1D, Float3D, e
 from hydro_sim_core.dynamics.equations import rotated_entry, weightless_moment
 from hydro_sim_core.dynamics.forest import Forest
 from hydro_sim_core.dynamics.tree import KinematicTree
+from hydro_sim_core.triples import cross, dot
 
 #: Newton iterations for the angular velocity at the end of a step; four or five suffice below half a radian per step.
 MAX_ITERATIONS = 12
@@ -113,12 +114,12 @@ def _spin_on(J, w, dt_before, dt):
     turned = _turned(J, w, -dt_before)
     L = _times(J, w)
     L = (L[0] + turned[0], L[1] + turned[1], L[2] + turned[2])
-    size = _dot(L, L)
+    size = dot(L, L)
     u, last = w, math.inf
     for _ in range(MAX_ITERATIONS):
         H, turned = _times(J, u), _turned(J, u, dt)
         r = (L[0] - H[0] - turned[0], L[1] - H[1] - turned[1], L[2] - H[2] - turned[2])
-        error = _dot(r, r)
+        error = dot(r, r)
         if not error < last:
             break
         last = error
@@ -133,16 +134,16 @@ def _spin_on(J, w, dt_before, dt):
 
 @kernel
 def _is_followed(w, dt):
-    return _dot(w, w) * dt * dt <= LARGEST_TURN * LARGEST_TURN
+    return dot(w, w) * dt * dt <= LARGEST_TURN * LARGEST_TURN
 
 
 @kernel
 def _turned(J, w, dt):
     """dt / 2 w x J w + a w x (w x J w), see ``gyroscopic_moment``."""
     H = _times(J, w)
-    first = _cross(w, H)
-    second = _cross(w, first)
-    x = 0.5 * dt * math.sqrt(_dot(w, w))
+    first = cross(w, H)
+    second = cross(w, first)
+    x = 0.5 * dt * math.sqrt(dot(w, w))
     sine, cosine = sine_cosine(x)
     # (1 - x cot x) / x^2; the series is accurate to round-off where the quotient suffers from cancellation.
     share = 1.0 / 3.0 + x * x * (1.0 / 45.0 + x * x * 2.0 / 945.0)
@@ -164,7 +165,7 @@ def _implicit_moment(J, w, dt):
     which always has a solution, and w*^T J w* = w*^T L <= |w*|_J |w|_J.
     """
     L = _times(J, w)
-    m = _cross(L, w)
+    m = cross(L, w)
     u = _solve_turned(J, (0.0, 0.0, 0.0), L, dt, m)
     return _times(J, u)
 
@@ -224,16 +225,6 @@ def _times(J, w):
         xy * w[0] + yy * w[1] + yz * w[2],
         xz * w[0] + yz * w[1] + zz * w[2],
     )
-
-
-@kernel
-def _cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@kernel
-def _dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel

@@ -44,11 +44,11 @@ from hydro_sim_core.contact.pressure_field.lanes import (
     B,
     C,
     cut_polygons,
-    dot,
     lanes_at_once,
     set_vector,
     vector,
 )
+from hydro_sim_core.triples import dot
 
 #: Squared sine of the angle between a wall and the plane, and value at ``ORIGIN``, below which the plane may lie in the
 #: wall.

@@ -31,6 +31,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     PRESSURE,
     ROUND_OFF,
 )
+from hydro_sim_core.triples import dot
 
 #: Pairs in a block. Several times what a vector register holds: what one group of lanes waits for, another computes.
 LANES = 32
@@ -94,11 +95,6 @@ def set_vector(w, lane, row, x):
     w[row * LANES + lane] = x[0]
     w[(row + 1) * LANES + lane] = x[1]
     w[(row + 2) * LANES + lane] = x[2]
-
-
-@kernel(inline=True)
-def dot(x, y):
-    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
 
 
 @kernel(inline=True)

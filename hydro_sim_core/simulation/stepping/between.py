@@ -26,8 +26,10 @@ from hydro_sim_core.contact.pressure_field.faces import (
     move_face,
 )
 from hydro_sim_core.contact.pressure_field.late_polygons import complete_polygons
-from hydro_sim_core.simulation.stepping.face_points import dot, keep_points, points_of
+from hydro_sim_core.simulation.stepping.face_points import points_of
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose
+from hydro_sim_core.simulation.stepping.polygon_points import keep_points
+from hydro_sim_core.triples import dot
 
 #: Way by which faces are moved towards the softer side before they are compared with a third body, m. They often lie in
 #: its surface: a plate on a table ends where the table begins.

@@ -45,6 +45,7 @@ from hydro_sim_core.simulation.stepping.sharp_edges import join_at_sharp_edges
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.options import LEAST_FACES
 from hydro_sim_core.solvers.patch_work import NUM_JOBS
+from hydro_sim_core.triples import dot
 
 #: Jobs of a team beside those of one that solves: to find faces, to load the problem with them, and to look ahead.
 FIND, LOAD, LOOK = range(NUM_JOBS, NUM_JOBS + 3)
@@ -94,11 +95,6 @@ def keep_faces_towards(faces, first, last, direction):
         move_face(faces, f, kept)
         kept += 1
     return kept
-
-
-@kernel
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @kernel

@@ -13,8 +13,6 @@ import math
 
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
-    AHEAD,
-    ASIDE,
     CENTROID,
     SURE_RISE,
     UPRIGHT,
@@ -24,6 +22,8 @@ from hydro_sim_core.contact.pressure_field.faces import (
     share_of_rise,
     steepness_of,
 )
+from hydro_sim_core.simulation.stepping.polygon_points import points_of_polygon
+from hydro_sim_core.triples import dot
 
 #: Number of points of a face.
 POINTS = 3
@@ -39,8 +39,6 @@ FINE, COARSE = 0.05, 0.07
 #: Second moments of a face between which its points move apart, as shares of the square of the patch's area, or of that
 #: of a square with its least second moment: less is nothing beside the moments of all.
 TINY, SMALL = 1e-8, 1e-7
-#: Distance between the centroid of a polygon and where the pressure acts, as a share of its size, that is no round-off.
-CUT = 1e-6
 
 
 @kernel
@@ -296,7 +294,7 @@ def way_to_pressure(faces, f, face, num, points):
         u, v = a * p + b * q, a * p_h + b * q_h
         x, y, z = u * e[0] + v * h[0], u * e[1] + v * h[1], u * e[2] + v * h[2]
     else:
-        ahead, aside = _points_of_polygon(faces, f)
+        ahead, aside = points_of_polygon(faces, f)
         a, b = _shares_of_pressure(pressure, dot(g, ahead), dot(g, aside))
         x, y, z = (
             a * ahead[0] + b * aside[0],
@@ -328,7 +326,7 @@ def points_of(faces, f, face):
 
     Reads face: ahead.
     """
-    return _kept_points_of(face) if face.ahead[0] < math.inf else _points_of_polygon(faces, f)
+    return _kept_points_of(face) if face.ahead[0] < math.inf else points_of_polygon(faces, f)
 
 
 @kernel(inline=True)
@@ -342,99 +340,6 @@ def _kept_points_of(face):
         (p * e[0] + p_h * h[0], p * e[1] + p_h * h[1], p * e[2] + p_h * h[2]),
         (q * e[0] + q_h * h[0], q * e[1] + q_h * h[1], q * e[2] + q_h * h[2]),
     )
-
-
-@kernel(inline=True)
-def _points_of_polygon(faces, f):
-    """Those of a face with a polygon; zeros where it presses beside the polygon's centroid, or has no area.
-
-    The first points to the polygon's first vertex. In a triangle all lie halfway to its vertices.
-
-    Reads faces: num_vertices.
-    """
-    nowhere, n = (0.0, 0.0, 0.0), faces.num_vertices[f]
-    corner, normal = corner_of(faces, f, 0), _normal(faces, f, n)
-    size, double_area = math.sqrt(dot(corner, corner)), math.sqrt(dot(normal, normal))
-    if not size * double_area > 0.0:
-        return nowhere, nowhere
-    e = corner[0] / size, corner[1] / size, corner[2] / size
-    h = _cross((normal[0] / double_area, normal[1] / double_area, normal[2] / double_area), e)
-    along, mixed, aside, off = _moments(faces, f, n, e, h)
-    if off > CUT * size:
-        return nowhere, nowhere
-    first, second, third = _of_moments(along, mixed, aside)
-    return (
-        (first * e[0], first * e[1], first * e[2]),
-        (second * e[0] + third * h[0], second * e[1] + third * h[1], second * e[2] + third * h[2]),
-    )
-
-
-@kernel(inline=True)
-def _of_moments(along, mixed, aside):
-    """Length of p, which lies along the first axis, and components of q; zeros of what has no extent."""
-    rest = along * aside - mixed * mixed
-    if not aside > 0.0 or not rest > 0.0:
-        return 0.0, 0.0, 0.0
-    return math.sqrt(2.0 * rest / aside), math.sqrt(1.5 / aside) * mixed, math.sqrt(1.5 * aside)
-
-
-@kernel(inline=True)
-def keep_points(data, f, along, mixed, aside):
-    """Keep points of face ``f`` with these second moments as shares of its area, m^2, in the axes of ``axes_across``.
-
-    Writes nothing but rows of the face.
-    """
-    first, second, third = _of_moments(along, mixed, aside)
-    data[AHEAD, f], data[AHEAD + 1, f] = first, 0.0
-    data[ASIDE, f], data[ASIDE + 1, f] = second, third
-
-
-@kernel(inline=True)
-def _cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@kernel(inline=True)
-def dot(a, b):
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@kernel
-def _normal(faces, f, n):
-    """Normal (3) of the polygon of face ``f``, twice as long as its area; the face itself may push elsewhere."""
-    x = y = z = 0.0
-    b = corner_of(faces, f, n - 1)
-    for i in range(n):
-        a, b = b, corner_of(faces, f, i)
-        c = _cross(a, b)
-        x, y, z = x + c[0], y + c[1], z + c[2]
-    return x, y, z
-
-
-@kernel
-def _moments(faces, f, n, e, h):
-    """Second moments of the polygon of face ``f`` as shares of its area, m^2: along e, of both, along h.
-
-    Returns:
-        The three, and how far its centroid is from where the face presses, m.
-    """
-    area = first_e = first_h = along = mixed = aside = 0.0
-    b = corner_of(faces, f, n - 1)
-    b_e, b_h = dot(b, e), dot(b, h)
-    for i in range(n):
-        a_e, a_h, b = b_e, b_h, corner_of(faces, f, i)
-        b_e, b_h = dot(b, e), dot(b, h)
-        # A triangle of the centroid and two corners.
-        double = a_e * b_h - a_h * b_e
-        s_e, s_h = a_e + b_e, a_h + b_h
-        area += double
-        first_e, first_h = first_e + double * s_e, first_h + double * s_h
-        along += double * (a_e * a_e + b_e * b_e + s_e * s_e)
-        mixed += double * (a_e * a_h + b_e * b_h + s_e * s_h)
-        aside += double * (a_h * a_h + b_h * b_h + s_h * s_h)
-    share = 1.0 / (12.0 * area)
-    off = max(abs(first_e), abs(first_h)) / (3.0 * abs(area))
-    return share * along, share * mixed, share * aside, off
 
 
 @kernel(inline=True)

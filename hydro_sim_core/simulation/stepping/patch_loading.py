@@ -23,7 +23,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.arcs import find_arcs, follow_arcs
-from hydro_sim_core.simulation.stepping.collision import LOAD, MIN_AREA, MIN_SLOPE, dot, parts_of_faces
+from hydro_sim_core.simulation.stepping.collision import LOAD, MIN_AREA, MIN_SLOPE, parts_of_faces
 from hydro_sim_core.simulation.stepping.face_points import (
     NO_FACES,
     points_a_face,
@@ -47,6 +47,7 @@ from hydro_sim_core.solvers.problem import (
     N,
     X,
 )
+from hydro_sim_core.triples import dot
 
 #: Largest distance that a body may be pushed out of its first contact, as a multiple of its approach in the last step.
 #: 1.1 would add no energy, but also suppress the rattling of a stiff rod without margin that
