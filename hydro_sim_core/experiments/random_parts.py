@@ -209,8 +209,7 @@ def _add_arm_joint(
         axis=axis,
         lower=joint.lower,
         upper=joint.upper,
-        effort=1e9,
-        **losses,
+        **({} if kind == "fixed" else {"effort": 1e9} | losses),
         **mimic,
     )
     return joint if joint_type(kind).is_scalar and not follows else None

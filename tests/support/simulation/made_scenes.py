@@ -79,7 +79,8 @@ def slider(
     def describe(model: ModelBuilder) -> None:
         model.add_link("rail")
         model.add_link("cart", mass, inertia=None if mass is None else (mass, mass, mass))
-        values = {**ends, "effort": 1e9, "velocity": 1e9, **limits}
+        wide = {} if kind == "fixed" else {"effort": 1e9, "velocity": 1e9}
+        values = {**ends, **wide, **limits}
         model.add_joint(joint, kind, "rail", "cart", axis=(1, 0, 0), **values)
 
     return Robot("slider", describe)
