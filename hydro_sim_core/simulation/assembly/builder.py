@@ -176,7 +176,7 @@ def _model(
         # In Drake's step, which keeps bounds, all faces press at their centroids.
         pair_moments=frozen(moments_of_pairs(colliders, pairs, options.keeps_bounds), np.int64),
         pair_axis=frozen(pair_axis),
-        pair_core=frozen(pair_core, shape=(-1, 3)),
+        pair_core=frozen(pair_core, shape=(-1, 2)),
         points=points,
         compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),

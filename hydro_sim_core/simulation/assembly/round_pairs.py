@@ -1,4 +1,4 @@
-"""Rigid balls, cylinders and capsules on rigid boxes, half spaces and each other: they roll as the exact shapes do."""
+"""Rigid round bodies on flat ones, and balls and capsules on round ones: they roll as the exact shapes do."""
 
 from __future__ import annotations
 
@@ -22,41 +22,36 @@ def half_axis(collider: Collider) -> float:
     return 0.5 * float(shape.size[1]) if shape.kind in ("cylinder", "capsule") else NOT_ROUND
 
 
-def _flat_radius(collider: Collider) -> float:
-    """Radius of the flat ends of a round shape, m."""
-    shape = collider.collision.shape
-    return float(shape.size[0]) if shape.kind == "cylinder" else 0.0
-
-
 def rolls_on(one: Collider, other: Collider) -> bool:
     """Whether the mesh of ``one`` may be turned about an axis of its shape so that a vertex is towards ``other``.
 
-    Of two round bodies it is the one with the rounder ends, as its axis tells how far it is from the other; of two that
-    are alike, either.
+    Of two round bodies it is the one with the rounder ends: the shortest way from its axis is that of the bodies. Two
+    cylinders have none such, and keep their facets.
     """
     kind, beside = one.collision.shape.kind, other.collision.shape.kind
     if kind not in _ROUND:
         return False
     if beside in _ROUND:
-        return _ROUND.index(kind) <= _ROUND.index(beside)
+        return kind != "cylinder" and _ROUND.index(kind) <= _ROUND.index(beside)
     return other.geometry.is_half_space or beside == "box"
 
 
 def round_sides_of_pairs(
     colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """What of pairs is round: ``Model.pair_axis`` (P,) and ``Model.pair_core`` (P, 3).
+    """What of pairs is round: ``Model.pair_axis`` (P,) and ``Model.pair_core`` (P, 2).
 
     Args:
         colliders: Geometries.
         pairs: (P, 2) of them.
         skinned: (P, 2) which sides touch with their skins.
     """
-    axes, cores = np.full(len(pairs), NOT_ROUND), np.full((len(pairs), 3), NOT_ROUND)
+    axes, cores = np.full(len(pairs), NOT_ROUND), np.full((len(pairs), 2), NOT_ROUND)
     for row in np.flatnonzero(skinned[:, 1]):
         one, other = (colliders[i] for i in pairs[row])
         if rolls_on(one, other):
             axes[row] = half_axis(one)
             if half_axis(other) != NOT_ROUND:
-                cores[row] = half_axis(other), _flat_radius(other), _flat_radius(one)
+                shape = other.collision.shape
+                cores[row] = half_axis(other), float(shape.size[0]) if shape.kind == "cylinder" else 0.0
     return axes, cores

@@ -138,7 +138,10 @@ def _view(data: MachineData, number: int) -> tuple[Handle, Handle]:
         query=make_query_scratch(data.model.geometries, room)._replace(kept=kept),
         faces=make_face_buffer(room),
         patches=make_patch_table(len(scratch.patches.pair), pairs),
-        **{name: np.zeros_like(getattr(scratch, name)) for name in ("R_BA", "R_WM", "p_BA", "edge_box", "X_moved")},
+        **{
+            name: np.zeros_like(getattr(scratch, name))
+            for name in ("R_BA", "R_WM", "p_BA", "edge_box", "X_moved")
+        },
     )
     return Handle(data._replace(scratch=scratch)), Handle(finder)
 

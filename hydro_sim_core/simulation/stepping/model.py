@@ -63,9 +63,8 @@ class Model(NamedTuple):
         pair_moments: (P,) which faces press with all moments, see ``face_points``.
         pair_axis: (P,) half length of the axis about which the mesh of A may be turned, m: 0 of a ball, which may be in
             every way; ``shortest_ways.NOT_ROUND`` where it may not be.
-        pair_core: (P, 3) half length and radius of what of B the shortest way leads to, if B is round as well, m: its
-            centre if it is a ball, the axis of a capsule, all of a cylinder; then that radius of A. All are
-            ``shortest_ways.NOT_ROUND`` if B is not.
+        pair_core: (P, 2) half length and radius of what of B the shortest way leads to, if B is round as well, m: its
+            centre if it is a ball, the axis of a capsule, all of a cylinder; ``shortest_ways.NOT_ROUND`` if it is not.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.

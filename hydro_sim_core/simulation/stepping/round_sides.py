@@ -23,10 +23,16 @@ from hydro_sim_core.contact.pressure_field.faces import (
     axes_across,
     face_at,
 )
-from hydro_sim_core.simulation.stepping.face_points import dot, points_of
+from hydro_sim_core.simulation.stepping.face_points import points_of
 from hydro_sim_core.simulation.stepping.model import Model
 from hydro_sim_core.simulation.stepping.placement import copy_rotation, set_relative_pose, turned_back
-from hydro_sim_core.simulation.stepping.shortest_ways import HALF_OF_CORE, NOT_ROUND, way_to_other
+from hydro_sim_core.simulation.stepping.shortest_ways import (
+    HALF_OF_CORE,
+    NOT_ROUND,
+    way_and_foot,
+    way_to_other,
+)
+from hydro_sim_core.triples import dot
 
 #: Sine of a turn of one ball about the way to another, so that round-off does not decide which edges cross.
 _SINE_OF_TWIST = 0.4
@@ -95,18 +101,19 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
     half = model.pair_axis[pair]
     if half == NOT_ROUND:
         return
-    way, data = way_to_other(model, pair, R_BA, p_BA), faces.data
+    way, data = way_and_foot(model, pair, R_BA, p_BA), faces.data
     size = math.sqrt(dot(way, way))
     if size == 0.0:
         return
     u = way[0] / size, way[1] / size, way[2] / size
     origin, axis = (p_BA[0], p_BA[1], p_BA[2]), (R_BA[0, 2], R_BA[1, 2], R_BA[2, 2])
-    lean = dot(u, axis) if half > 0.0 else 0.0
-    if abs(lean) > _MOST_LEAN and model.pair_core[pair, HALF_OF_CORE] != NOT_ROUND:
-        # An end of A may touch the side of B.
-        origin, axis, lean = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), u[2]
-    if abs(lean) > _MOST_LEAN:
-        return
+    lean, has_line = dot(u, axis), half > 0.0
+    if has_line and abs(lean) > _MOST_LEAN:
+        if model.pair_core[pair, HALF_OF_CORE] == NOT_ROUND:
+            return
+        # The cap of a capsule is part of a ball.
+        along, has_line = way[3], False
+        origin = origin[0] + along * axis[0], origin[1] + along * axis[1], origin[2] + along * axis[2]
     for f in range(first, last):
         face = face_at(data, f)
         along, steepness = dot(face.normal, u), dot(face.gradient, u)
@@ -116,15 +123,15 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
         arm = c[0] - origin[0], c[1] - origin[1], c[2] - origin[2]
         # Where the face is in the plane of the axis and the way; of a ball, on the way.
         out, beside = dot(arm, u), 0.0
-        if half > 0.0:
+        if has_line:
             beside = (dot(arm, axis) - lean * out) / (1.0 - lean * lean)
             out -= lean * beside
         p, q = points_of(faces, f, face)
         for i in range(3):
-            data[CENTROID + i, f] = origin[i] + out * u[i] + (beside * axis[i] if half > 0.0 else 0.0)
+            data[CENTROID + i, f] = origin[i] + out * u[i] + (beside * axis[i] if has_line else 0.0)
             data[NORMAL + i, f], data[GRADIENT + i, f] = u[i], steepness * u[i]
         data[AREA, f], data[SLOPE_B, f] = along * face.area, steepness
-        _keep_points_along(data, f, u, axis, p, q, half > 0.0)
+        _keep_points_along(data, f, u, axis, p, q, has_line)
 
 
 @kernel(inline=True)

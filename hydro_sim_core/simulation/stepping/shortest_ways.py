@@ -7,57 +7,47 @@ import math
 from typing import NamedTuple
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.simulation.stepping.face_points import dot
-from hydro_sim_core.simulation.stepping.placement import turned_back
 
 #: ``Model.pair_axis`` where the mesh of A stays as its body is, and all of ``Model.pair_core`` where that of B does.
 NOT_ROUND = -1.0
 #: Columns of ``Model.pair_core``.
-HALF_OF_CORE, RADIUS_OF_CORE, RADIUS_OF_A = range(3)
+HALF_OF_CORE, RADIUS_OF_CORE = range(2)
 #: Pieces in which the nearest points of an axis and a body are looked for at most.
 _MOST_LOOKS = 16
 
 
 @kernel
 def way_to_other(model, pair, R_BA, p_BA):
-    """Shortest way (3,) from the round body A to B, in B's axes: of any length to a half space, else between cores.
+    """Shortest way (3,) from the axis of A to B, in B's axes, m; of any length to a half space.
 
-    It leads from the axis of A to a box, to the axis of a capsule, or to all of a cylinder. Of two cylinders it is
-    that, or the one from all of A to the axis of B, whichever leaves more room between the bodies: that is exact where
-    either touches with its side.
+    It leads to a box, to the centre of a ball, to the axis of a capsule, or to all of a cylinder.
+    """
+    x, y, z, _ = way_and_foot(model, pair, R_BA, p_BA)
+    return x, y, z
+
+
+@kernel
+def way_and_foot(model, pair, R_BA, p_BA):
+    """``way_to_other``, and where on the axis of A it begins, m from its origin.
 
     Reads model: geometry_row, pair_axis, pair_core, pairs; model.geometries: boxes, node_start.
     """
     geometries, row = model.geometries, model.geometry_row[model.pairs[pair, 1]]
     if geometries.node_start[row] == geometries.node_start[row + 1]:
         # A half space has no tree.
-        return 0.0, 0.0, -1.0
+        return 0.0, 0.0, -1.0, 0.0
     half, core, box = (
         model.pair_axis[pair],
         model.pair_core[pair],
         geometries.boxes[geometries.node_start[row]],
     )
-    p, axis = (p_BA[0], p_BA[1], p_BA[2]), (R_BA[0, 2], R_BA[1, 2], R_BA[2, 2])
-    half_of_core, radius, radius_of_a = core[HALF_OF_CORE], core[RADIUS_OF_CORE], core[RADIUS_OF_A]
-    way = _way_from_axis(box, half_of_core, radius, p, axis, half)
-    if radius <= 0.0 or radius_of_a <= 0.0:
-        return way
-    x, y, z = turned_back(R_BA, -p[0], -p[1], -p[2])
-    back = _way_from_axis(
-        box, half, radius_of_a, (x, y, z), (R_BA[2, 0], R_BA[2, 1], R_BA[2, 2]), half_of_core
-    )
-    if math.sqrt(dot(way, way)) - radius_of_a >= math.sqrt(dot(back, back)) - radius:
-        return way
-    return (
-        -(R_BA[0, 0] * back[0] + R_BA[0, 1] * back[1] + R_BA[0, 2] * back[2]),
-        -(R_BA[1, 0] * back[0] + R_BA[1, 1] * back[1] + R_BA[1, 2] * back[2]),
-        -(R_BA[2, 0] * back[0] + R_BA[2, 1] * back[1] + R_BA[2, 2] * back[2]),
-    )
+    axis = R_BA[0, 2], R_BA[1, 2], R_BA[2, 2]
+    return _way_from_axis(box, core[HALF_OF_CORE], core[RADIUS_OF_CORE], p_BA, axis, half)
 
 
 @kernel
 def _way_from_axis(box, half_of_core, radius, p, axis, half):
-    """Shortest way (3,) from an axis, ``half`` (m) to both sides of a point p (3,), to a core or a box (6,), m.
+    """``way_and_foot`` from an axis, ``half`` (m) to both sides of a point p (3,), to a core or a box (6,).
 
     Half the square of the distance is convex along the axis, and to a box its slope is linear in pieces. Newton's
     method finds where that is nothing; where a step would leave what is known to hold the place, a secant between both
@@ -82,7 +72,7 @@ def _way_from_axis(box, half_of_core, radius, p, axis, half):
         if along == before:
             break
         way = _way_from(box, half_of_core, radius, p, axis, along)
-    return way.x, way.y, way.z
+    return way.x, way.y, way.z, along
 
 
 class _Way(NamedTuple):
