@@ -40,8 +40,8 @@ from hydro_sim_core.simulation.stepping.point_contacts import pieces_of_points
 #: move so far in it.
 MOST_PIECES, LEAST_PIECES = 256, 4
 #: Largest energy that an overlap of two rigid bodies may gain in a step, as a share of what the lighter one comes with
-#: if all of it were as fast as the farthest corners.
-RIGID_SHARE = 0.01
+#: if all of it were as fast as the farthest corners; and of two that move within their stride, which come with little.
+RIGID_SHARE, SHARE_WITHIN_STRIDE = 0.01, 0.03
 #: Shares of the depth that a solve has foreseen, or found, and of the way within which a contact is foreseen, by which
 #: two rigid bodies may come deeper, if the energy allows: under what slides in contact the depth changes by far more
 #: than round-off, and a corner goes deep with next to no energy.
@@ -124,7 +124,8 @@ def _stores_too_much(model, scratch, dt):
         if not (is_looked_at and reach > LEAST_SHARE_OF_STRIDE * stride):
             continue
         came = max(reach, scratch.motion_before[a] + scratch.motion_before[b])
-        gain = 0.5 * RIGID_SHARE * model.pair_mass[pair] * (came / dt) ** 2
+        share = SHARE_WITHIN_STRIDE if is_rigid else RIGID_SHARE
+        gain = 0.5 * share * model.pair_mass[pair] * (came / dt) ** 2
         first, last = patches.first_face[p], patches.first_face[p + 1]
         _, before = depth_and_energy(scratch, first, last, is_rigid, apart, area)
         _, after, _ = overlap_at(model, scratch, pair, dt)
