@@ -61,7 +61,7 @@ def turn_round_sides(model: Model, pair: int, R_WB: Float2D, R_BA: Float2D, p_BA
     Args:
         model: ``Model``.
         pair: Row of the pair.
-        R_WB: (3, 3) rotation of B in the world, or in what else R_BA is not needed; that of its mesh afterwards.
+        R_WB: (3, 3) rotation of B in any frame W; that of its mesh in W afterwards.
         R_BA: (3, 3) rotation of A in B; that of the one mesh in the other afterwards.
         p_BA: (3,) origin of A in B, m; in the axes of B's mesh afterwards.
 
@@ -112,8 +112,8 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
         if model.pair_core[pair, HALF_OF_CORE] == NOT_ROUND:
             return
         # The cap of a capsule is part of a ball.
-        along, has_line = way[3], False
-        origin = origin[0] + along * axis[0], origin[1] + along * axis[1], origin[2] + along * axis[2]
+        foot, has_line = way[3], False
+        origin = origin[0] + foot * axis[0], origin[1] + foot * axis[1], origin[2] + foot * axis[2]
     for f in range(first, last):
         face = face_at(data, f)
         along, steepness = dot(face.normal, u), dot(face.gradient, u)
