@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
+from hydro_sim_core.contact.pressure_field.scratch import make_nodes
 from hydro_sim_core.simulation.stepping.round_sides import turn_round_sides
 from support.simulation.made_scenes import G
 
@@ -180,7 +181,7 @@ def test_meshes_reach_as_far_as_the_exact_shapes(
     p_BA = X_WB[:3, :3].T @ (p_WA - X_WB[:3, 3])
     R_BA = np.ascontiguousarray(X_WB[:3, :3].T @ R_WA)
     axis = R_BA[:, 2].copy()
-    turn_round_sides(model, 0, np.eye(3), R_BA, p_BA)
+    turn_round_sides(model, 0, np.eye(3), R_BA, p_BA, make_nodes())
     lowest = float((X_WB[:3, :3] @ R_BA @ world.built.colliders[a].geometry.vertices.T)[2].min())
     np.testing.assert_allclose(R_BA @ R_BA.T, np.eye(3), rtol=0, atol=1e-12)
     assert np.linalg.det(R_BA) > 0.0

@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
+from hydro_sim_core.contact.pressure_field.scratch import make_nodes
 from hydro_sim_core.simulation.stepping.round_sides import turn_round_sides
 from support.simulation.made_scenes import G
 
@@ -232,7 +233,7 @@ def test_turned_meshes_reach_as_far_as_the_exact_shapes(
     assert [side.collision.shape.kind for side in sides] == [one, other]
     p_BA, R_BA, R_WM = random.uniform(-0.3, 0.3, 3), np.ascontiguousarray(R_WB.T @ R_WA), R_WB.copy()
     p_WA, way = R_WB @ p_BA, R_WB @ shortest_way(one, other, R_BA, p_BA)
-    turn_round_sides(world.built.model, 0, R_WM, R_BA, p_BA)
+    turn_round_sides(world.built.model, 0, R_WM, R_BA, p_BA, make_nodes())
     # The turns are about the axes of symmetry, and keep where A is.
     np.testing.assert_allclose(R_WM @ p_BA, p_WA, rtol=0, atol=1e-12)
     for turned, R_WG, shape in ((R_WM @ R_BA, R_WA, one), (R_WM, R_WB, other)):

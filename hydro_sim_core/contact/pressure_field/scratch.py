@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Float1D, Float2D, Int1D, Int2D
 from hydro_sim_core.contact.geometry_set import GeometrySet
@@ -94,7 +95,7 @@ def make_query_scratch(
         boxes_B=np.zeros((num_boxes, 6)),
         box_stamp=np.zeros(num_boxes, dtype=np.int64),
         rays=np.zeros((4, 3)),
-        nodes=np.zeros((_NODES, 2), dtype=np.int64),
+        nodes=make_nodes(),
         visited=np.zeros((num_slots, 3), dtype=np.int64),
         num_visited=np.zeros(1, dtype=np.int64),
         ahead=np.zeros(3),
@@ -106,6 +107,11 @@ def make_query_scratch(
         fields_across=np.zeros(FEW, dtype=np.int64),
         slopes_across=np.zeros(FEW),
     )
+
+
+def make_nodes() -> NDArray[np.int64]:
+    """A stack (n, 2) of pairs of tree nodes."""
+    return np.zeros((_NODES, 2), dtype=np.int64)
 
 
 def _room_for(start: np.ndarray) -> int:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.geometry import Geometry
+from hydro_sim_core.geometry.shapes import is_convex
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
-from hydro_sim_core.simulation.stepping.shortest_ways import NOT_ROUND
+from hydro_sim_core.simulation.stepping.shortest_ways import CONVEX_MESH, NOT_ROUND, RADIUS_OF_CORE
 
 #: Kinds of round shapes, those with the roundest ends first.
 _ROUND = ("sphere", "capsule", "cylinder")
@@ -22,18 +25,23 @@ def half_axis(collider: Collider) -> float:
     return 0.5 * float(shape.size[1]) if shape.kind in ("cylinder", "capsule") else NOT_ROUND
 
 
+@lru_cache(maxsize=256)
+def _is_convex(geometry: Geometry) -> bool:
+    return is_convex(geometry.vertices, geometry.elements)
+
+
 def rolls_on(one: Collider, other: Collider) -> bool:
     """Whether the mesh of ``one`` may be turned about an axis of its shape so that a vertex is towards ``other``.
 
-    Of two round bodies it is the one with the rounder ends: the shortest way from its axis is that of the bodies. Two
-    cylinders have none such, and keep their facets.
+    The other is convex, so that one shortest way leads there. Of two round bodies it is the one with the rounder ends:
+    the shortest way from its axis is that of the bodies. Two cylinders have none such, and keep their facets.
     """
     kind, beside = one.collision.shape.kind, other.collision.shape.kind
     if kind not in _ROUND:
         return False
     if beside in _ROUND:
         return kind != "cylinder" and _ROUND.index(kind) <= _ROUND.index(beside)
-    return other.geometry.is_half_space or beside == "box"
+    return other.geometry.is_half_space or beside == "box" or _is_convex(other.geometry)
 
 
 def round_sides_of_pairs(
@@ -54,4 +62,6 @@ def round_sides_of_pairs(
             if half_axis(other) != NOT_ROUND:
                 shape = other.collision.shape
                 cores[row] = half_axis(other), float(shape.size[0]) if shape.kind == "cylinder" else 0.0
+            elif not other.geometry.is_half_space and other.collision.shape.kind != "box":
+                cores[row, RADIUS_OF_CORE] = CONVEX_MESH
     return axes, cores

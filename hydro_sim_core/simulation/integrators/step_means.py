@@ -315,8 +315,8 @@ def _find_faces_again(model, scratch, p, pair, row):
 
     Where bodies were deep in each other, it had none but those that push as the force did.
 
-    Reads model: pair_rows; scratch: R_BA, p_BA; scratch.patches: first_face; scratch.query: ahead.
-    Writes scratch.patches: is_recovered; scratch.query: ahead.
+    Reads model: pair_rows; scratch: R_BA, p_BA; scratch.patches: first_face; scratch.query: ahead, nodes.
+    Writes scratch.patches: is_recovered; scratch.query: ahead, nodes.
     """
     rows, patches, faces, query = model.pair_rows[pair], scratch.patches, scratch.faces, scratch.query
     first, R_BA, p_BA = patches.first_face[p], scratch.R_BA, scratch.p_BA
@@ -331,7 +331,7 @@ def _find_faces_again(model, scratch, p, pair, row):
         return last
     last = split_faces(model, scratch, pair, first, last)
     if last <= faces.num_vertices.shape[0]:
-        straighten_faces(model, faces, pair, first, last, R_BA, p_BA)
+        straighten_faces(model, faces, pair, first, last, R_BA, p_BA, query.nodes)
     return last
 
 

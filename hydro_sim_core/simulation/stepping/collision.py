@@ -216,8 +216,8 @@ def _forget_patches(patches):
 def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: int) -> int:
     """Find the faces of the pairs from ``begin`` to ``end`` - 1, behind those found so far; result as ``find_patches``.
 
-    Reads model: pairs; scratch: R_BA, bounds, p_BA; scratch.patches: first_face, num.
-    Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, pair.
+    Reads model: pairs; scratch: R_BA, bounds, p_BA; scratch.patches: first_face, num; scratch.query: nodes.
+    Writes scratch: overlaps, push; scratch.patches: apart, area, first_face, num, pair; scratch.query: nodes.
     """
     patches = scratch.patches
     count = patches.first_face[patches.num[0]]
@@ -237,7 +237,9 @@ def find_pairs(model: Model, state: State, scratch: Scratch, begin: int, end: in
         found = split_faces(model, scratch, pair, count, found)
         if found > scratch.faces.num_vertices.shape[0]:
             return found
-        straighten_faces(model, scratch.faces, pair, count, found, scratch.R_BA, scratch.p_BA)
+        straighten_faces(
+            model, scratch.faces, pair, count, found, scratch.R_BA, scratch.p_BA, scratch.query.nodes
+        )
         count = found
         patches.pair[p] = pair
         _place_patch(model, scratch, p)

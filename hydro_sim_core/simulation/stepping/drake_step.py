@@ -101,9 +101,10 @@ def advance_as_drake(machine: MachineData, solve: SolverEntry, dt: float, steps:
 def _find_patches(model, scratch):
     """Find the faces of all pairs; return their number, which exceeds the buffer's size if that is too small.
 
-    Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; scratch.patches: num.
+    Reads model: pair_rows, pairs, splits_faces; scratch: R_BA, bounds, p_BA; scratch.patches: num; scratch.query:
+    nodes.
     Writes scratch: overlaps, push; scratch.patches: dropped_force, first_face, is_recovered, num, num_deep,
-    num_faceless, pair; scratch.points: num_faced; scratch.query: ahead.
+    num_faceless, pair; scratch.points: num_faced; scratch.query: ahead, nodes.
     """
     patches, faces, query, count = scratch.patches, scratch.faces, scratch.query, 0
     patches.num[0] = patches.num_deep[0] = patches.num_faceless[0] = patches.first_face[0] = 0
@@ -123,7 +124,7 @@ def _find_patches(model, scratch):
             return found
         if found == count:
             continue
-        straighten_faces(model, faces, pair, count, found, scratch.R_BA, scratch.p_BA)
+        straighten_faces(model, faces, pair, count, found, scratch.R_BA, scratch.p_BA, query.nodes)
         count, p = found, patches.num[0]
         patches.pair[p] = pair
         patches.is_recovered[p], patches.dropped_force[p] = False, 0.0

@@ -64,7 +64,8 @@ class Model(NamedTuple):
         pair_axis: (P,) half length of the axis about which the mesh of A may be turned, m: 0 of a ball, which may be in
             every way; ``shortest_ways.NOT_ROUND`` where it may not be.
         pair_core: (P, 2) half length and radius of what of B the shortest way leads to, if B is round as well, m: its
-            centre if it is a ball, the axis of a capsule, all of a cylinder; ``shortest_ways.NOT_ROUND`` if it is not.
+            centre if it is a ball, the axis of a capsule, all of a cylinder; ``shortest_ways.NOT_ROUND`` if it is not,
+            and ``CONVEX_MESH`` in place of the radius of a mesh that a round A rolls on.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.

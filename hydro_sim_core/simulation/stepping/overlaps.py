@@ -159,15 +159,15 @@ def overlap_at(model, scratch, pair, time):
     ``scratch.faces_needed`` is set, and the step is to be taken again with more.
 
     Reads model: pair_flat, pair_rows, splits_faces; scratch: R_BA, R_WM, X_moved, p_BA; scratch.patches: first_face,
-    num; scratch.query: report.
-    Writes scratch: R_BA, R_WM, faces_needed, p_BA.
+    num; scratch.query: nodes, report.
+    Writes scratch: R_BA, R_WM, faces_needed, p_BA; scratch.query: nodes.
     """
     # The contacts of the last step stay in the buffer.
     first = scratch.patches.first_face[scratch.patches.num[0]]
     R_BA, p_BA = scratch.R_BA, scratch.p_BA
     set_moved_relative_pose(model, scratch, pair, time, R_BA, p_BA)
     copy_rotation(scratch.X_moved[1], scratch.R_WM)
-    turn_round_sides(model, pair, scratch.R_WM, R_BA, p_BA)
+    turn_round_sides(model, pair, scratch.R_WM, R_BA, p_BA, scratch.query.nodes)
     row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
     found = find_faces(model.geometries, row_a, row_b, R_BA, p_BA, False, scratch.query, scratch.faces, first)
     if found > scratch.faces.num_vertices.shape[0]:
@@ -181,7 +181,7 @@ def overlap_at(model, scratch, pair, time):
         if found > scratch.faces.num_vertices.shape[0]:
             scratch.faces_needed[0] = found
             return math.inf, math.inf, 0
-    straighten_faces(model, scratch.faces, pair, first, found, R_BA, p_BA)
+    straighten_faces(model, scratch.faces, pair, first, found, R_BA, p_BA, scratch.query.nodes)
     apart, area = apart_and_area(model, scratch, pair, first, found)
     depth, energy = depth_and_energy(scratch, first, found, model.pair_flat[pair] == 0.0, apart, area)
     return depth, energy, found - first

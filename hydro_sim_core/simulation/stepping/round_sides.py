@@ -3,15 +3,16 @@
 
 A mesh has facets, on which a ball or a wheel would roll as a polygon does: slower, and up and down. But a turn about an
 axis of symmetry changes nothing of the exact body, so its mesh may be taken in any. With a vertex towards the nearest
-point of a box, a half space or another round body it touches where the exact body does, and stays so while it rolls.
-Its faces then push as the exact body would: along the shortest way (``docs/decisions/0052-round-sides.md``).
+point of a box, a half space, a convex mesh or another round body it touches where the exact body does, and stays so
+while it rolls. Its faces then push as the exact body would: along the shortest way
+(``docs/decisions/0052-round-sides.md``).
 """
 
 from __future__ import annotations
 
 import math
 
-from hydro_sim_core.compilation import Float1D, Float2D, entry, kernel
+from hydro_sim_core.compilation import Float1D, Float2D, Int2D, entry, kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     AHEAD,
     AREA,
@@ -45,18 +46,20 @@ _MOST_LEAN, _LEAST_ALONG = 0.05, 0.7
 def set_pose_for_faces(model, scratch, pair):
     """Compute the pose of geometry A of a pair in B, and where B is, with meshes turned as they should meet.
 
-    Reads model: pairs; scratch: R_BA, R_WG, R_WM, p_BA.
-    Writes scratch: R_BA, R_WM, p_BA.
+    Reads model: pairs; scratch: R_BA, R_WG, R_WM, p_BA; scratch.query: nodes.
+    Writes scratch: R_BA, R_WM, p_BA; scratch.query: nodes.
     """
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     set_relative_pose(scratch, a, b, scratch.R_BA, scratch.p_BA)
     copy_rotation(scratch.R_WG[b], scratch.R_WM)
-    turn_round_sides(model, pair, scratch.R_WM, scratch.R_BA, scratch.p_BA)
+    turn_round_sides(model, pair, scratch.R_WM, scratch.R_BA, scratch.p_BA, scratch.query.nodes)
 
 
 @entry
-def turn_round_sides(model: Model, pair: int, R_WB: Float2D, R_BA: Float2D, p_BA: Float1D) -> None:
-    """Turn the meshes of a pair such that they meet with vertices, if A is round and B is flat or round as well.
+def turn_round_sides(
+    model: Model, pair: int, R_WB: Float2D, R_BA: Float2D, p_BA: Float1D, nodes: Int2D
+) -> None:
+    """Turn the meshes of a pair such that they meet with vertices, if A is round and B is convex.
 
     Args:
         model: ``Model``.
@@ -64,13 +67,14 @@ def turn_round_sides(model: Model, pair: int, R_WB: Float2D, R_BA: Float2D, p_BA
         R_WB: (3, 3) rotation of B in any frame W; that of its mesh in W afterwards.
         R_BA: (3, 3) rotation of A in B; that of the one mesh in the other afterwards.
         p_BA: (3,) origin of A in B, m; in the axes of B's mesh afterwards.
+        nodes: (n, 2) stack of tree nodes.
 
     Reads model: pair_axis, pair_core.
     """
     half = model.pair_axis[pair]
     if half == NOT_ROUND:
         return
-    way, half_of_core = way_to_other(model, pair, R_BA, p_BA), model.pair_core[pair, HALF_OF_CORE]
+    way, half_of_core = way_to_other(model, pair, R_BA, p_BA, nodes), model.pair_core[pair, HALF_OF_CORE]
     if half_of_core != NOT_ROUND:
         way = _turn_b(half, half_of_core, way, R_WB, R_BA, p_BA)
     if half > 0.0:
@@ -80,7 +84,7 @@ def turn_round_sides(model: Model, pair: int, R_WB: Float2D, R_BA: Float2D, p_BA
 
 
 @kernel
-def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
+def straighten_faces(model, faces, pair, first, last, R_BA, p_BA, nodes):
     """Have the faces of a round side push along the shortest way to the other body, and beside the axis not at all.
 
     The turned mesh touches with the facets around a vertex, and an edge of a box mostly with one of them. Along its
@@ -94,6 +98,7 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
         last: The one behind its last.
         R_BA: (3, 3) rotation of A's turned mesh in B.
         p_BA: (3,) origin of A in B, m.
+        nodes: (n, 2) stack of tree nodes.
 
     Reads faces: data; model: pair_axis, pair_core.
     Writes faces: data.
@@ -101,7 +106,7 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA):
     half = model.pair_axis[pair]
     if half == NOT_ROUND:
         return
-    way, data = way_and_foot(model, pair, R_BA, p_BA), faces.data
+    way, data = way_and_foot(model, pair, R_BA, p_BA, nodes), faces.data
     size = math.sqrt(dot(way, way))
     if size == 0.0:
         return

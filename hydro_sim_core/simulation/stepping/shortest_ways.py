@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from hydro_sim_core.compilation import kernel
+from hydro_sim_core.contact.pressure_field.nearest_points import Way, way_to_surface
 
-#: ``Model.pair_axis`` where the mesh of A stays as its body is, and all of ``Model.pair_core`` where that of B does.
-NOT_ROUND = -1.0
+#: ``Model.pair_axis`` where the mesh of A stays as its body is, and all of ``Model.pair_core`` where that of B does. A
+#: convex mesh B has the second as its radius.
+NOT_ROUND, CONVEX_MESH = -1.0, -2.0
 #: Columns of ``Model.pair_core``.
 HALF_OF_CORE, RADIUS_OF_CORE = range(2)
 #: Pieces in which the nearest points of an axis and a body are looked for at most.
@@ -17,44 +18,40 @@ _MOST_LOOKS = 16
 
 
 @kernel
-def way_to_other(model, pair, R_BA, p_BA):
+def way_to_other(model, pair, R_BA, p_BA, nodes):
     """Shortest way (3,) from the axis of A to B, in B's axes, m; of any length to a half space.
 
-    It leads to a box, to the centre of a ball, to the axis of a capsule, or to all of a cylinder.
+    It leads to a box or a convex mesh, to the centre of a ball, to the axis of a capsule, or to all of a cylinder.
+    ``nodes`` (n, 2) is a stack of tree nodes.
     """
-    x, y, z, _ = way_and_foot(model, pair, R_BA, p_BA)
+    x, y, z, _ = way_and_foot(model, pair, R_BA, p_BA, nodes)
     return x, y, z
 
 
 @kernel
-def way_and_foot(model, pair, R_BA, p_BA):
+def way_and_foot(model, pair, R_BA, p_BA, nodes):
     """``way_to_other``, and where on the axis of A it begins, m from its origin.
 
-    Reads model: geometry_row, pair_axis, pair_core, pairs; model.geometries: boxes, node_start.
+    Reads model: geometry_row, pair_axis, pair_core, pairs; model.geometries: node_start.
     """
     geometries, row = model.geometries, model.geometry_row[model.pairs[pair, 1]]
     if geometries.node_start[row] == geometries.node_start[row + 1]:
         # A half space has no tree.
         return 0.0, 0.0, -1.0, 0.0
-    half, core, box = (
-        model.pair_axis[pair],
-        model.pair_core[pair],
-        geometries.boxes[geometries.node_start[row]],
-    )
     axis = R_BA[0, 2], R_BA[1, 2], R_BA[2, 2]
-    return _way_from_axis(box, core[HALF_OF_CORE], core[RADIUS_OF_CORE], p_BA, axis, half)
+    return _way_from_axis(geometries, row, model.pair_core[pair], p_BA, axis, model.pair_axis[pair], nodes)
 
 
 @kernel
-def _way_from_axis(box, half_of_core, radius, p, axis, half):
-    """``way_and_foot`` from an axis, ``half`` (m) to both sides of a point p (3,), to a core or a box (6,).
+def _way_from_axis(geometries, row, core, p, axis, half, nodes):
+    """``way_and_foot`` from an axis, ``half`` (m) to both sides of a point p (3,).
 
     Half the square of the distance is convex along the axis, and to a box its slope is linear in pieces. Newton's
     method finds where that is nothing; where a step would leave what is known to hold the place, a secant between both
     ends does.
     """
     along, low, high, at_low, at_high = 0.0, -half, half, 0.0, 0.0
-    way = _way_from(box, half_of_core, radius, p, axis, along)
+    way = _way_from(geometries, row, core, p, axis, along, nodes)
     for _ in range(_MOST_LOOKS):
         slope = -(way.x * axis[0] + way.y * axis[1] + way.z * axis[2])
         if half == 0.0 or slope == 0.0 or way.curvature == 0.0:
@@ -71,39 +68,37 @@ def _way_from_axis(box, half_of_core, radius, p, axis, half):
                 along = min(max(along, low), high)
         if along == before:
             break
-        way = _way_from(box, half_of_core, radius, p, axis, along)
+        way = _way_from(geometries, row, core, p, axis, along, nodes)
     return way.x, way.y, way.z, along
 
 
-class _Way(NamedTuple):
-    """Shortest way from a point of an axis to a body, m, and the curvature of half its square along the axis."""
-
-    x: float
-    y: float
-    z: float
-    curvature: float
-
-
 @kernel
-def _way_from(box, half_of_core, radius, p, axis, along):
-    """``_Way`` from the point of an axis at ``along`` (m) to a core about the z axis, or to a box (6,) without one."""
+def _way_from(geometries, row, core, p, axis, along, nodes):
+    """``Way`` from the point of an axis at ``along`` (m) to a core about the z axis, or to a box or mesh without one.
+
+    Reads geometries: boxes, node_start.
+    """
+    half_of_core, radius = core[HALF_OF_CORE], core[RADIUS_OF_CORE]
     x, y, z = p[0] + along * axis[0], p[1] + along * axis[1], p[2] + along * axis[2]
+    if radius == CONVEX_MESH:
+        return way_to_surface(geometries, row, (x, y, z), axis, nodes)
     if half_of_core == NOT_ROUND:
+        box = geometries.boxes[geometries.node_start[row]]
         x = _way_to_range(x, box[0], box[3])
         y = _way_to_range(y, box[1], box[4])
         z = _way_to_range(z, box[2], box[5])
         curvature = axis[0] * axis[0] if x != 0.0 else 0.0
         curvature += axis[1] * axis[1] if y != 0.0 else 0.0
         curvature += axis[2] * axis[2] if z != 0.0 else 0.0
-        return _Way(x, y, z, curvature)
+        return Way(x, y, z, curvature)
     z, distance = _way_to_range(z, 0.0, half_of_core), math.sqrt(x * x + y * y)
     curvature = axis[2] * axis[2] if z != 0.0 else 0.0
     if distance <= radius:
-        return _Way(0.0, 0.0, z, curvature)
+        return Way(0.0, 0.0, z, curvature)
     # Outwards the distance grows as its own way does, across that as along a circle.
     outside, outwards = (distance - radius) / distance, (x * axis[0] + y * axis[1]) / distance
     across = axis[0] * axis[0] + axis[1] * axis[1] - outwards * outwards
-    return _Way(-outside * x, -outside * y, z, curvature + outwards * outwards + outside * across)
+    return Way(-outside * x, -outside * y, z, curvature + outwards * outwards + outside * across)
 
 
 @kernel

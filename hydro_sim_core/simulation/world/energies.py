@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hydro_sim_core.contact.poses import relative_pose
 from hydro_sim_core.contact.pressure_field.energy import overlap_energy
+from hydro_sim_core.contact.pressure_field.scratch import make_nodes
 from hydro_sim_core.dynamics import TreeEvaluator
 from hydro_sim_core.dynamics.tree import KinematicTree
 from hydro_sim_core.simulation.stepping.model import Model
@@ -54,11 +55,11 @@ def elastic_energy(model: Model, posture: TreeEvaluator) -> float:
     pairs = model.pairs[: model.points.first_pair[0]]
     a, b = pairs.T
     near = np.all((low[a] <= high[b]) & (low[b] <= high[a]), axis=1)
-    total = 0.0
+    total, nodes = 0.0, make_nodes()
     for pair in np.flatnonzero(near).tolist():
         (first, second), (row_a, row_b) = pairs[pair].tolist(), model.pair_rows[pair].tolist()
         R_BA, p_BA = relative_pose(poses[first], poses[second])
-        turn_round_sides(model, pair, np.eye(3), R_BA, p_BA)
+        turn_round_sides(model, pair, np.eye(3), R_BA, p_BA, nodes)
         total += overlap_energy(model.geometries, row_a, row_b, R_BA, p_BA)
     return total
 
