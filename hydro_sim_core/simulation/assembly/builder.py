@@ -167,7 +167,6 @@ def _model(
     compensated_joints: set[str],
 ) -> Model:
     """The model of what was found; the pairs at equivalent points come last."""
-    pair_axis, pair_core = round_sides_of_pairs(colliders, pairs, skinned)
     return Model(
         tree=assembly.tree,
         forest=find_forest(assembly.tree),
@@ -175,8 +174,7 @@ def _model(
         **_pair_properties(colliders, pairs, masses_in_impacts(assembly.tree), damping),
         # In Drake's step, which keeps bounds, all faces press at their centroids.
         pair_moments=frozen(moments_of_pairs(colliders, pairs, options.keeps_bounds), np.int64),
-        pair_axis=frozen(pair_axis),
-        pair_core=frozen(pair_core, shape=(-1, 2)),
+        **round_sides_of_pairs(colliders, pairs, skinned),
         points=points,
         compensated=_compensation_mask(assembly, compensated_joints),
         **_links(assembly),

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.dynamics import frozen
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.shapes import is_convex
 from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
@@ -46,8 +47,8 @@ def rolls_on(one: Collider, other: Collider) -> bool:
 
 def round_sides_of_pairs(
     colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.bool_]
-) -> tuple[Floats, Floats]:
-    """What of pairs is round: ``Model.pair_axis`` (P,) and ``Model.pair_core`` (P, 2).
+) -> dict[str, Floats]:
+    """What of pairs is round: ``pair_axis``, ``pair_core`` and ``pair_touch`` of a ``Model``, by name.
 
     Args:
         colliders: Geometries.
@@ -55,13 +56,22 @@ def round_sides_of_pairs(
         skinned: (P, 2) which sides touch with their skins.
     """
     axes, cores = np.full(len(pairs), NOT_ROUND), np.full((len(pairs), 2), NOT_ROUND)
+    touch = np.zeros(len(pairs))
     for row in np.flatnonzero(skinned[:, 1]):
         one, other = (colliders[i] for i in pairs[row])
-        if rolls_on(one, other):
-            axes[row] = half_axis(one)
-            if half_axis(other) != NOT_ROUND:
-                shape = other.collision.shape
-                cores[row] = half_axis(other), float(shape.size[0]) if shape.kind == "cylinder" else 0.0
-            elif not other.geometry.is_half_space and other.collision.shape.kind != "box":
-                cores[row, RADIUS_OF_CORE] = CONVEX_MESH
-    return axes, cores
+        if not rolls_on(one, other):
+            continue
+        shape = other.collision.shape
+        axes[row], touch[row] = half_axis(one), float(one.collision.shape.size[0])
+        if shape.kind == "cylinder":
+            cores[row] = half_axis(other), float(shape.size[0])
+        elif half_axis(other) != NOT_ROUND:
+            cores[row] = half_axis(other), 0.0
+            touch[row] += float(shape.size[0])
+        elif not other.geometry.is_half_space and shape.kind != "box":
+            cores[row, RADIUS_OF_CORE] = CONVEX_MESH
+    return {
+        "pair_axis": frozen(axes),
+        "pair_core": frozen(cores, shape=(-1, 2)),
+        "pair_touch": frozen(touch),
+    }

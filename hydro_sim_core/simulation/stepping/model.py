@@ -66,6 +66,7 @@ class Model(NamedTuple):
         pair_core: (P, 2) half length and radius of what of B the shortest way leads to, if B is round as well, m: its
             centre if it is a ball, the axis of a capsule, all of a cylinder; ``shortest_ways.NOT_ROUND`` if it is not,
             and ``CONVEX_MESH`` in place of the radius of a mesh that a round A rolls on.
+        pair_touch: (P,) length of the shortest way where the two just touch, m; 0 where A is not turned.
         pair_friction: (P,) coefficient of friction.
         pair_dissipation: (P,) Hunt-Crossley dissipation, s/m; 0 with linear damping.
         pair_relaxation: (P,) relaxation time of linear damping, s; 0 with Hunt-Crossley damping.
@@ -104,6 +105,7 @@ class Model(NamedTuple):
     pair_moments: ConstInt1D
     pair_axis: ConstFloat1D
     pair_core: ConstFloat2D
+    pair_touch: ConstFloat1D
     pair_friction: ConstFloat1D
     pair_dissipation: ConstFloat1D
     pair_relaxation: ConstFloat1D

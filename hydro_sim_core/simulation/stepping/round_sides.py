@@ -37,6 +37,8 @@ from hydro_sim_core.triples import dot
 
 #: Sine of a turn of one ball about the way to another, so that round-off does not decide which edges cross.
 _SINE_OF_TWIST = 0.4
+#: Fall of a pressure over the depth of an overlap, as a multiple of that which it has.
+LEAST_FALL = 2.0
 #: Sine of the angle by which the shortest way may lean along the axis for the round side to be what touches, and cosine
 #: of that between the way and the normal of a face for the face to be of that side.
 _MOST_LEAN, _LEAST_ALONG = 0.05, 0.7
@@ -100,7 +102,7 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA, nodes):
         p_BA: (3,) origin of A in B, m.
         nodes: (n, 2) stack of tree nodes.
 
-    Reads faces: data; model: pair_axis, pair_core.
+    Reads faces: data; model: pair_axis, pair_core, pair_touch.
     Writes faces: data.
     """
     half = model.pair_axis[pair]
@@ -111,6 +113,7 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA, nodes):
     if size == 0.0:
         return
     u = way[0] / size, way[1] / size, way[2] / size
+    depth = model.pair_touch[pair] - size
     origin, axis = (p_BA[0], p_BA[1], p_BA[2]), (R_BA[0, 2], R_BA[1, 2], R_BA[2, 2])
     lean, has_line = dot(u, axis), half > 0.0
     if has_line and abs(lean) > _MOST_LEAN:
@@ -135,6 +138,9 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA, nodes):
         for i in range(3):
             data[CENTROID + i, f] = origin[i] + out * u[i] + (beside * axis[i] if has_line else 0.0)
             data[NORMAL + i, f], data[GRADIENT + i, f] = u[i], steepness * u[i]
+        if depth > 0.0:
+            # Beside an edge the field of the other side rises hardly along the way, and yet ends with the overlap.
+            steepness = max(steepness, LEAST_FALL * face.pressure / depth)
         data[AREA, f], data[SLOPE_B, f] = along * face.area, steepness
         _keep_points_along(data, f, u, axis, p, q, has_line)
 
