@@ -17,6 +17,7 @@ from hydro_sim_core.description.scene_fields import (
     COMMANDED,
     TWIST_MODES,
     Acceleration,
+    FileName,
     Flag,
     Fraction,
     LinkPair,
@@ -117,13 +118,13 @@ class ModelSpec(Section):
     """One robot or object, made from a description file."""
 
     name: Name = Field(description="Unique name in the scene.")
-    urdf: Name = Field(
+    urdf: FileName = Field(
         description="URDF or xacro file: relative to the scene file, package://, or the name of a shipped one, "
         "such as kinova_gen3_7dof."
     )
-    package_dirs: tuple[Name, ...] = Field((), description="Folders to look for packages in.")
+    package_dirs: tuple[FileName, ...] = Field((), description="Folders to look for packages in.")
     xacro_args: dict[str, str | bool | int | float] = Field({}, description="Arguments of a xacro file.")
-    srdf: Name | None = Field(
+    srdf: FileName | None = Field(
         None,
         description="SRDF file, or xacro of one, whose disabled pairs of links do not touch: relative to the scene "
         "file, or package://.",

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from hydro_sim_core.description.poses import pose
 from hydro_sim_core.description.spec import Array
 from hydro_sim_core.description.yaml_source import Section
+from hydro_sim_core.errors import excerpt
+
+
+def _one_line(name: str) -> str:
+    if not name.isprintable():
+        raise conflict(f"{excerpt(name)} does not fit", "give one line of text")
+    return name
+
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
@@ -19,8 +27,9 @@ Fraction = Annotated[Number, Field(ge=0.0, le=1.0)]
 Vector3 = tuple[Number, Number, Number]
 Acceleration = Annotated[Number, Field(ge=-1e6, le=1e6)]
 WholeNumber = Annotated[int, Field(ge=0, le=1_000_000_000, strict=True)]
-# Names of files have as many characters at most.
-Name = Annotated[str, StringConstraints(min_length=1, max_length=4096, strip_whitespace=True)]
+# Names of files have as many characters at most, and any that a file system takes.
+FileName = Annotated[str, StringConstraints(min_length=1, max_length=4096, strip_whitespace=True)]
+Name = Annotated[FileName, AfterValidator(_one_line)]
 # A name that is valid as part of topics and frames. No "#:" here, as the site would render the pattern as a link.
 Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 LinkPair = tuple[Name, Name]

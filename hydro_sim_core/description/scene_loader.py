@@ -210,14 +210,17 @@ def _load_environment(item: EnvironmentSpec, where: str, source: Path) -> Collis
 
 def check_unique_names(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path) -> None:
     """Check that no name is used twice."""
-    _refuse_repeats("models", [model.name for model in spec.models], source, "give it another name")
+    models = [model.name for model in spec.models]
+    statics = [item.name for item in spec.environment]
+    _refuse_repeats("models", models, source, "give it another name")
+    _refuse_repeats("environment", [*models, *statics], source, "give it another name")
     _refuse_repeats("grippers", [gripper.name for gripper in spec.grippers], source, "give it another name")
     links = [link.name for robot in robots for link in robot.links]
     joints = [name for robot in robots for joint in robot.joints for name in joint.all_names]
     mend = "give one of the models a prefix"
     _refuse_repeats("models, link", links, source, mend)
     _refuse_repeats("models, joint", joints, source, mend)
-    bodies = [*links, "world", *(item.name for item in spec.environment)]
+    bodies = [*links, "world", *statics]
     if "world" in links:
         bodies.remove("world")
     _refuse_repeats("environment", bodies, source, "give it another name")

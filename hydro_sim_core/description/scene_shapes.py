@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, create_model, model_validator
 
 from hydro_sim_core.description.paths import PackageResolver
-from hydro_sim_core.description.scene_fields import Flag, Name, Positive, Vector3, only_choice, unit
+from hydro_sim_core.description.scene_fields import FileName, Flag, Positive, Vector3, only_choice, unit
 from hydro_sim_core.description.shape_types import ShapeType, shape_types
 from hydro_sim_core.description.spec import ShapeSpec
 from hydro_sim_core.description.yaml_source import Section
@@ -16,7 +16,7 @@ from hydro_sim_core.description.yaml_source import Section
 class MeshShape(Section):
     """A mesh file."""
 
-    path: Name = Field(description="Relative to the scene file, or package://.")
+    path: FileName = Field(description="Relative to the scene file, or package://.")
     scale: Vector3 = Field((1.0, 1.0, 1.0), description="Factor an axis.")
     declare_convex: Flag = Field(False, description="Take the convex hull.")
 

@@ -45,7 +45,7 @@ def text(value: object, name: str, place: CallSite) -> str:
         given = str(value).strip()
         if given and given.isprintable():
             return given
-    raise place.error(f"{name}: {excerpt(value)} does not fit", "give text")
+    raise place.error(f"{name}: {excerpt(value)} does not fit", "give one line of text")
 
 
 def flag(value: object, name: str, place: CallSite) -> bool:

@@ -162,6 +162,19 @@ BAD = {
     "missing model file": ("urdf: test.urdf\n", "urdf: gone.urdf\n", "models.0.urdf", "names no file"),
     "same names twice": (", prefix: b_", "", "models, link 'base'", "give one of the models a prefix"),
     "two models of one name": ("name: second", "name: arm", "models 'arm'", "another name"),
+    "environment named as a model": ("name: ground", "name: second", "environment 'second'", "another name"),
+    "a line break in the name": (
+        "name: test",
+        'name: "a\\nb"',
+        "name, line 2",
+        r"'a\nb' does not fit; give one line",
+    ),
+    "a line break in a name": (
+        "name: ground",
+        'name: "a\\nb"',
+        "environment.0.name, line 10",
+        "give one line of text",
+    ),
     "environment named as a link": ("name: ground", "name: upper", "environment 'upper'", "another name"),
     "environment named world": ("name: ground", "name: world", "environment 'world'", "another name"),
     "attached to nothing": (
