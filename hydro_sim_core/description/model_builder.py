@@ -20,7 +20,7 @@ from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.paths import PackageResolver
 from hydro_sim_core.description.places import CallSite, Place, call_site
 from hydro_sim_core.description.poses import pose
-from hydro_sim_core.description.scene import IDLE_MODULUS
+from hydro_sim_core.description.scene import idle_property
 from hydro_sim_core.description.shapes import Rgba
 from hydro_sim_core.description.spec import (
     Array,
@@ -144,8 +144,9 @@ class LinkBuilder:
             raise place.error("neither touches nor is seen", "leave it out")
         if touches:
             proximity = proximity_of(contact, place)
-            if proximity.compliance == "rigid" and proximity.modulus is not None:
-                raise place.error(*IDLE_MODULUS)
+            idle = idle_property(kind, proximity)
+            if idle is not None:
+                raise place.error(*idle)
             self.insert_collision(
                 CollisionSpec(name, shape, X_LG, proximity, place.source, place.element), place
             )

@@ -33,8 +33,9 @@ from hydro_sim_core.description.scene_fields import (
     unit,
 )
 from hydro_sim_core.description.scene_sensors import SensorChoice
-from hydro_sim_core.description.scene_shapes import ShapeChoice
+from hydro_sim_core.description.scene_shapes import ShapeChoice, chosen_shape
 from hydro_sim_core.description.scene_solver import SolverSettings
+from hydro_sim_core.description.shape_types import shape_types
 from hydro_sim_core.description.spec import (
     DEFAULT_SLAB_THICKNESS,
     Compliance,
@@ -45,12 +46,6 @@ from hydro_sim_core.description.spec import (
     Representation,
 )
 from hydro_sim_core.description.yaml_source import Section
-
-#: What is wrong with a modulus beside ``compliance: rigid``, and its mend.
-IDLE_MODULUS = (
-    "a modulus does nothing on a rigid body",
-    "leave modulus out, or give compliance: compliant",
-)
 
 
 class ProximityChoice(Section):
@@ -112,6 +107,18 @@ class ProximityChoice(Section):
     def spec(self) -> ProximitySpec:
         """The properties as a ``ProximitySpec``."""
         return ProximitySpec(**self.model_dump())
+
+
+def idle_property(kind: str, proximity: ProximityChoice | ProximitySpec) -> tuple[str, str] | None:
+    """What is wrong with a contact property that does nothing on a kind of shape, and its mend; None if none is so."""
+    has_slab = kind in shape_types() and "slab_thickness" in shape_types()[kind].options
+    if proximity.slab_thickness is not None and not has_slab:
+        return f"a slab_thickness does nothing on a {kind}", "leave slab_thickness out: it is of half spaces"
+    of_fields = [key for key in ("modulus", "slab_thickness") if getattr(proximity, key) is not None]
+    if of_fields and proximity.compliance == "rigid":
+        key = of_fields[0]
+        return f"a {key} does nothing on a rigid body", f"leave {key} out, or give compliance: compliant"
+    return None
 
 
 class ModelSpec(Section):
@@ -195,9 +202,10 @@ class EnvironmentSpec(Section):
     proximity: ProximityChoice = Field(ProximityChoice(), description="Its contact properties.")
 
     @model_validator(mode="after")
-    def _modulus_acts(self) -> EnvironmentSpec:
-        if self.proximity.compliance == "rigid" and self.proximity.modulus is not None:
-            raise conflict(*IDLE_MODULUS)
+    def _properties_act(self) -> EnvironmentSpec:
+        idle = idle_property(chosen_shape(self.shape)[0], self.proximity)
+        if idle is not None:
+            raise conflict(*idle)
         return self
 
 

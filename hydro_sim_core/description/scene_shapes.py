@@ -72,6 +72,11 @@ else:
     )
 
 
+def chosen_shape(choice: ShapeChoice) -> tuple[str, Section]:
+    """The kind of a chosen shape, and its section."""
+    return next((kind, section) for kind, section in choice if section is not None)
+
+
 def shape_spec(choice: ShapeChoice, where: str, resolver: PackageResolver) -> ShapeSpec:
     """Convert a shape of a scene file to a ``ShapeSpec``.
 
@@ -83,7 +88,7 @@ def shape_spec(choice: ShapeChoice, where: str, resolver: PackageResolver) -> Sh
     Raises:
         InputError: The mesh file does not exist.
     """
-    kind, section = next((kind, section) for kind, section in choice if section is not None)
+    kind, section = chosen_shape(choice)
     if isinstance(section, MeshShape):
         path = resolver.resolve_mesh(section.path, where)
         return ShapeSpec("mesh", (), path, section.scale, section.declare_convex)

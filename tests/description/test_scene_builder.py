@@ -209,6 +209,13 @@ def test_a_world_has_the_inertia_of_a_solid_ball():
 # --- Mistakes -------------------------------------------------------------------------------------------------------
 
 MISTAKES = {
+    "a slab of a rigid ground": (
+        lambda scene: scene.add_ground("g", slab_thickness=0.1), "'g'", "a slab_thickness does nothing on a rigid body",
+    ),
+    "a slab of a box": (
+        lambda scene: scene.add_body("b", 1.0).add_shape("box", size=(1, 1, 1), slab_thickness=0.1),
+        "link 'b', box", "a slab_thickness does nothing on a box",
+    ),
     "two of one name": (lambda scene: scene.add_body("ball", 1.0), "model 'ball'", "two have this name"),
     "a name of the ground": (lambda scene: scene.add_body("ground", 1.0), "model 'ground'", "two have this name"),
     "a negative mass": (lambda scene: scene.add_body("b", -1.0), "link 'b'", "mass -1 kg is not above 0"),

@@ -128,6 +128,18 @@ BAD = {
         "models.1, line 8",
         "an attached model cannot float",
     ),
+    "a slab of a mesh": (
+        "half_space: {}}, proximity: {compliance: rigid}",
+        "mesh: {path: a.stl}}, proximity: {slab_thickness: 0.1}",
+        "environment.0, line 10",
+        "a slab_thickness does nothing on a mesh",
+    ),
+    "a slab of a rigid ground": (
+        "compliance: rigid",
+        "compliance: rigid, slab_thickness: 0.1",
+        "environment.0, line 10",
+        "a slab_thickness does nothing on a rigid body",
+    ),
     "two shapes": (
         "half_space: {}",
         "half_space: {}, sphere: {radius: 1}",
