@@ -1,12 +1,19 @@
-"""Searches for parameters with which a simulated motion ends at a goal."""
+"""Searches for parameters with which a simulated motion ends at a goal.
+
+A motion whose miss is not finite, as of a simulation that blew up, is worse than any other.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hydro_sim_core.errors import InputError
+from hydro_sim_core.manipulation.checks import number_within
 
 Array = NDArray[np.float64]
 
@@ -58,15 +65,20 @@ def by_gradient(evaluate: MissAndSlopes, start: Array, near: float, most: int, l
         near: Length of the miss with which it ends.
         most: Most motions.
         longest: Largest change of a parameter in a step.
+
+    Raises:
+        InputError: A number is out of range, or the motion at the start has no finite miss or derivatives.
     """
+    _check("by_gradient", near, longest)
     best, reach = start, longest
     miss, slopes = evaluate(start)
+    _check_start("by_gradient", miss, slopes)
     damping, rollouts = 1e-3, 1
     while np.linalg.norm(miss) > near and rollouts < most:
         tried = best + least_step(miss, slopes, damping, reach)
         new_miss, new_slopes = evaluate(tried)
         rollouts += 1
-        if np.linalg.norm(new_miss) < (1.0 - _GAIN) * np.linalg.norm(miss):
+        if _length(new_miss) < (1.0 - _GAIN) * _length(miss) and np.isfinite(new_slopes).all():
             best, miss, slopes = tried, new_miss, new_slopes
             damping, reach = max(0.2 * damping, 1e-3), min(2.0 * reach, longest)
         else:
@@ -86,14 +98,20 @@ def by_secants(evaluate: Miss, start: Array, slopes: Array, near: float, most: i
         near: Length of the miss with which it ends.
         most: Most motions.
         longest: Largest change of a parameter in a step.
+
+    Raises:
+        InputError: A number is out of range, or the motion at the start has no finite miss or derivatives.
     """
+    _check("by_secants", near, longest)
     best, miss, rollouts, damping = start, evaluate(start), 1, 1e-3
+    _check_start("by_secants", miss, slopes)
     while np.linalg.norm(miss) > near and rollouts < most:
         step = least_step(miss, slopes, damping, longest)
         new_miss = evaluate(best + step)
         rollouts += 1
-        slopes = slopes + np.outer(new_miss - miss - slopes @ step, step) / (step @ step)
-        if np.linalg.norm(new_miss) < (1.0 - _GAIN) * np.linalg.norm(miss):
+        if np.isfinite(new_miss).all():
+            slopes = slopes + np.outer(new_miss - miss - slopes @ step, step) / (step @ step)
+        if _length(new_miss) < (1.0 - _GAIN) * _length(miss):
             best, miss = best + step, new_miss
         else:
             longest = 0.5 * max(float(np.abs(step).max()), 1e-6)
@@ -121,7 +139,13 @@ def by_cross_entropy(
         random: Source of draws.
         population: Draws of a round.
         elite: How many of them make the next mean and deviation.
+
+    Raises:
+        InputError: The deviation is not above 0.
     """
+    number_within(
+        "by_cross_entropy", "deviation", deviation, 0.0, math.inf, "give a number above 0", above=True
+    )
     mean, deviations = start, np.full(len(start), deviation)
     best, best_miss, rollouts = start, evaluate(start), 1
     is_over = is_near(best_miss) or rollouts >= most
@@ -131,12 +155,28 @@ def by_cross_entropy(
         for number, draw in enumerate(draws):
             miss = evaluate(draw)
             rollouts += 1
-            lengths[number] = np.linalg.norm(miss)
+            lengths[number] = _length(miss)
             # What is near enough may be longer than a miss that is all in one direction.
-            if (found := is_near(miss)) or lengths[number] < np.linalg.norm(best_miss):
+            if (found := is_near(miss)) or lengths[number] < _length(best_miss):
                 best, best_miss = draw, miss
             if is_over := found or rollouts >= most:
                 break
         chosen = draws[np.argsort(lengths)[:elite]]
         mean, deviations = chosen.mean(axis=0), chosen.std(axis=0) + 1e-4
     return Found(best, best_miss, np.zeros((len(best_miss), len(start))), rollouts)
+
+
+def _length(miss: Array) -> float:
+    return float(np.linalg.norm(miss)) if np.isfinite(miss).all() else math.inf
+
+
+def _check(source: str, near: float, longest: float) -> None:
+    number_within(source, "near", near, 0.0, math.inf, "give a number, 0 or more")
+    number_within(source, "longest", longest, 0.0, math.inf, "give a number above 0", above=True)
+
+
+def _check_start(source: str, miss: Array, slopes: Array) -> None:
+    if not (np.isfinite(miss).all() and np.isfinite(slopes).all()):
+        raise InputError(
+            source, "start", "the miss or its derivatives are not finite there", "begin elsewhere"
+        )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.optimisation.search import by_cross_entropy, by_gradient, by_secants, least_step
 
 SLOPES = np.random.default_rng(0).standard_normal((3, 12))
@@ -86,3 +87,49 @@ def test_the_cross_entropy_method_ends_with_the_first_draw_that_is_near_enough()
     assert found.rollouts == len(tried) == 3
     np.testing.assert_array_equal(found.miss, misses[2])
     np.testing.assert_array_equal(found.parameters, tried[2])
+
+
+def blows_up(beyond):
+    """A motion that ends at no number where the first parameter is large."""
+    return lambda x: np.full(3, np.nan) if x[0] > beyond else OFFSET + np.array([-2.0, 0.0, 0.0]) * x[0]
+
+
+def test_a_motion_that_blows_up_is_worse_than_any_other():
+    slopes = np.zeros((3, 2))
+    slopes[0, 0] = -1.0  # by half too little, so that every first step goes too far
+    motion = blows_up(1.5)
+    ways = (
+        by_gradient(lambda x: (motion(x), slopes), np.zeros(2), 0.0, 12, 5.0),
+        by_secants(motion, np.zeros(2), slopes, 0.0, 12, 5.0),
+        by_cross_entropy(motion, np.array([9.0, 0.0]), 5.0, within(0.0), 200, np.random.default_rng(2)),
+    )
+    for found in ways:
+        assert np.isfinite(found.parameters).all()
+        np.testing.assert_allclose(found.miss[0], 0.0, atol=0.3)
+
+
+@pytest.mark.parametrize(
+    ("search", "words"),
+    [
+        (
+            lambda: by_gradient(lambda x: (x * np.nan, np.eye(2)), np.zeros(2), 0.1, 9, 1.0),
+            "start: the miss or its",
+        ),
+        (
+            lambda: by_secants(lambda x: x, np.zeros(2), np.full((2, 2), np.nan), 0.1, 9, 1.0),
+            "start: the miss or",
+        ),
+        (lambda: by_gradient(bent, np.zeros(12), np.nan, 9, 1.0), "near: is nan; give a number, 0 or more"),
+        (
+            lambda: by_secants(linear, np.zeros(12), SLOPES, 0.1, 9, np.nan),
+            "longest: is nan; give a number above 0",
+        ),
+        (
+            lambda: by_cross_entropy(linear, np.zeros(12), np.nan, within(1.0), 9, np.random.default_rng(0)),
+            "deviation: is nan",
+        ),
+    ],
+)
+def test_what_is_no_number_is_refused_and_is_no_goal_that_is_reached(search, words):
+    with pytest.raises(InputError, match=words):
+        search()
