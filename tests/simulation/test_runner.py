@@ -91,6 +91,10 @@ def test_stopped_runner_starts_again(started: Callable[..., FixedRateRunner]) ->
         runner.step()
     runner.start()
     assert runner.step().step == 4
+    runner.close()
+    with pytest.raises(hs.InputError, match="runner: is closed; make another one of its world"):
+        runner.start()
+    assert not runner.running
 
 
 def test_stop_interrupts_a_long_run_of_single_steps(started: Callable[..., FixedRateRunner]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hydro_sim_core.compilation import Handle, prepare
+from hydro_sim_core.errors import InputError
 from hydro_sim_core.shared_memory.layout import (
     NAME_WORDS,
     NUM_BINS,
@@ -161,6 +162,15 @@ class Core:
                 self.segment.retire()
                 self.segment = None
         self.ring()
+
+    def refuse_closed(self) -> None:
+        """Check that ``close`` has not been called.
+
+        Raises:
+            InputError: It has.
+        """
+        if self.status[Status.LIFE] == Life.RETIRED:
+            raise InputError("start", "runner", "is closed", "make another one of its world")
 
     # --- the loop, in the stepping thread
 

@@ -157,8 +157,9 @@ class FixedRateRunner(RunnerRequests):
         return int(self._core.control[Control.PERIOD_NS]) / _BILLION
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread; ``InputError`` after ``close``, as clients could not find the runner any more."""
         if self._thread is None:
+            self._core.refuse_closed()
             self._stopping, self._running = False, True
             self._thread = threading.Thread(target=self._run, name="hydro-sim stepper", daemon=True)
             self._thread.start()
@@ -176,7 +177,7 @@ class FixedRateRunner(RunnerRequests):
             self._given_up.tell()
 
     def close(self) -> None:
-        """Stop, and give up the shared memory."""
+        """Stop for good, and give up the shared memory."""
         self.stop()
         self._core.close()
 
