@@ -67,6 +67,25 @@ def test_drives_with_negative_gains_are_told(batch, name):
     assert batch.failures == {2: f"{name} is -1; give a number of at least 0"}
 
 
+def test_drives_are_assigned_in_all_worlds_as_parameters_are(batch):
+    batch.drives.effort = 0.5
+    batch.drives.effort[1] = 0.0
+    batch.drives.effort += 0.25
+    assert host(batch.drives.effort)[:, 0].tolist() == [0.75, 0.25, 0.75]
+    for values in (None, "a", [1.0, 2.0]):
+        with pytest.raises(InputError, match=r"drives\.kp: .* does not fit; give numbers of shape \(3, 7\)"):
+            batch.drives.kp = values
+    with pytest.raises(AttributeError, match=r"drives\.efort: is none; did you mean 'effort'\?"):
+        batch.drives.efort = 0.5
+
+
+def test_every_world_has_its_time(batch):
+    batch.step(4)
+    batch.reset([1])
+    batch.step(2)
+    np.testing.assert_allclose(host(batch.time), batch.time_step * np.array([6, 2, 6]), rtol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("ask", "told"),
     [

@@ -56,7 +56,7 @@ def test_an_assignment_to_a_world_names_what_to_use(make: Any, name: str, value:
     ("name", "told"),
     [
         ("q", r"BatchWorld: q: cannot be assigned; write to its rows"),
-        ("drives", r"BatchWorld: drives: cannot be assigned; write to its arrays"),
+        ("drives", r"BatchWorld: drives: cannot be assigned; write to one of them"),
         ("time_step", r"BatchWorld: time_step: cannot be assigned; .*scene\.with_\(\{\"time_step\": …\}\)"),
         ("gravity", r"BatchWorld: gravity: is no attribute of a BatchWorld; .*with_\(\{\"gravity\": …\}\)"),
         ("n", r"BatchWorld: n: cannot be assigned"),

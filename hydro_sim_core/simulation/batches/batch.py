@@ -23,8 +23,7 @@ from hydro_sim_core.simulation.batches.side_by_side import (
 )
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.variants import check_alike
-from hydro_sim_core.simulation.batches.written import Parameters
-from hydro_sim_core.simulation.stepping.model import Drives
+from hydro_sim_core.simulation.batches.written import DriveRows, Parameters
 from hydro_sim_core.simulation.world.fixed_attributes import FixedAttributes
 from hydro_sim_core.simulation.world.link_wrenches import signs_of_pairs, wrench_about
 from hydro_sim_core.simulation.world.motion import LEAST_QUATERNION
@@ -72,10 +71,10 @@ class BatchWorld(FixedAttributes):
 
     _instead: ClassVar = {
         **dict.fromkeys(("q", "v"), "write to its rows, as batch.v[3] = …, or call set_state"),
-        "drives": "write to its arrays, as batch.drives.effort[...] = …",
+        "drives": "write to one of them, as batch.drives.effort = …",
         "parameters": 'write to one of them, as batch.parameters["friction"] = …',
         "time_step": 'make another batch, of scene.with_({"time_step": …})',
-        "step_counts": "call reset or load",
+        **dict.fromkeys(("step_counts", "time"), "call reset or load"),
         "failures": "call reset or set_state",
     }
 
@@ -131,9 +130,14 @@ class BatchWorld(FixedAttributes):
         return self._worlds.rows["machine.state.step"][:, 0]
 
     @property
-    def drives(self) -> Drives:
+    def time(self) -> Any:
+        """(n,) simulated time of every world, s."""
+        return self.step_counts * self.time_step
+
+    @property
+    def drives(self) -> DriveRows:
         """Targets and gains of all drives, each (n, nv)."""
-        return Drives(*(self._worlds.rows[f"machine.drives.{name}"] for name in Drives._fields))
+        return DriveRows(*(self._worlds.rows[f"machine.drives.{name}"] for name in DriveRows._fields))
 
     @property
     def parameters(self) -> Parameters:

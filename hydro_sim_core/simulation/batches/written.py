@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.dynamics import KinematicTree
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.simulation.batches.columns import Column, columns_of, columns_with
+from hydro_sim_core.simulation.stepping.model import Drives
 from hydro_sim_core.simulation.world.world import World
 
 _SOURCE = "BatchWorld"
@@ -55,16 +57,7 @@ class Parameters(Mapping[str, Any]):
         return self._rows_of(self._known(name))
 
     def __setitem__(self, name: str, values: Any) -> None:
-        rows = self[name]
-        try:
-            if values is None:  # which NumPy takes for NaN
-                raise TypeError
-            rows[...] = values
-        except (TypeError, ValueError):
-            problem = f"{excerpt(values)} does not fit"
-            raise InputError(
-                _SOURCE, f"parameter '{name}'", problem, f"give numbers of shape {rows.shape}"
-            ) from None
+        _write_all(self[name], f"parameter '{name}'", values)
 
     def columns(self, name: str) -> tuple[Column, ...]:
         """What each column of a parameter is of, such as ``("left_finger", "cylinder")`` of ``friction``.
@@ -110,6 +103,29 @@ class Parameters(Mapping[str, Any]):
                 _SOURCE, f"parameter {excerpt(name)}", "is none", f"give one of {', '.join(self._names)}"
             )
         return name
+
+
+class DriveRows(Drives):
+    """Targets and gains of the drives of all worlds, each (n, nv): write to their rows, or assign to all of one."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, values: Any) -> None:
+        if name not in self._fields:
+            raise AttributeError(
+                f"{_SOURCE}: drives.{name}: is none; {did_you_mean(name, self._fields)}", name=name, obj=self
+            )
+        _write_all(getattr(self, name), f"drives.{name}", values)
+
+
+def _write_all(rows: Any, element: str, values: Any) -> None:
+    try:
+        if values is None:  # which NumPy takes for NaN
+            raise TypeError
+        rows[...] = values
+    except (TypeError, ValueError):
+        problem = f"{excerpt(values)} does not fit"
+        raise InputError(_SOURCE, element, problem, f"give numbers of shape {rows.shape}") from None
 
 
 def unread_parameters(world: World) -> dict[str, str]:
