@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from hydro_sim_core.description.paths import MESH_EXTENSIONS
+from hydro_sim_core.description.paths import MESH_EXTENSIONS, is_robot_file
 from hydro_sim_core.description.xml_source import read_bytes
 from hydro_sim_core.errors import InputError
 
@@ -60,10 +60,13 @@ def refuse_what_is_no_scene(path: Path) -> None:
     """Refuse a file that cannot be a scene, with its actual format; reading it as YAML would give an obscure error.
 
     Raises:
-        InputError: The file is a mesh, a robot, or a model of another program; or it cannot be read.
+        InputError: The file is a mesh, a recording, a robot, or a model of another program; or it cannot be read.
     """
-    text = read_bytes(path)
     suffix = path.suffix.lower()
+    if suffix == ".mcap":  # it may be larger than any description
+        mend = "hydro-sim replay shows it; name the scene that it is of"
+        raise InputError(path, "", f"is a recording, and no scene; {_ACCEPTED}", mend)
+    text = read_bytes(path)
     if suffix in _MESH_SUFFIXES:
         raise InputError(
             path,
@@ -75,9 +78,10 @@ def refuse_what_is_no_scene(path: Path) -> None:
         raise InputError(path, "", f"is {_USD.what}, and no scene; {_ACCEPTED}", _USD.mend)
     tag = _outermost_tag(text)
     if tag == "robot":
-        raise InputError(
-            path, "<robot>", "is a robot", "name the file .urdf, or .xacro if it has xacro: tags"
-        )
+        mend = "name the file .urdf, or .xacro if it has xacro: tags"
+        if is_robot_file(path):
+            mend = "load it with load_urdf, or name it as urdf of a model in a scene"
+        raise InputError(path, "<robot>", "is a robot", mend)
     if tag is not None:
         found = XML_FORMATS.get(tag, _OTHER_XML)
         raise InputError(path, f"<{tag}>", f"is {found.what}, and no scene; {_ACCEPTED}", found.mend)

@@ -319,6 +319,7 @@ def test_file_that_is_no_scene(write_scene, text, problem):
         ("part.STL", b"solid part\nendsolid", ("is a mesh, and no scene", "<mesh> in a URDF")),
         ("part.stl", bytes(range(256)), ("is a mesh",)),
         ("part.obj", b"# obj\nv 0 0 0", ("is a mesh",)),
+        ("run.mcap", b"\x89MCAP0", ("is a recording, and no scene", "hydro-sim replay shows it")),
         ("arm.usda", b"#usda 1.0", ("is USD", "usd_to_urdf")),
     ],
 )
@@ -333,10 +334,11 @@ def test_what_is_of_another_format_is_named(tmp_path, name, text, words):
 
 
 def test_a_robot_of_another_name_is_told_to_be_one(tmp_path):
-    path = tmp_path / "arm.xml"
-    path.write_text("<robot name='a'/>")
-    with pytest.raises(InputError, match=r"arm\.xml: <robot>: is a robot; name the file \.urdf"):
-        load_scene_spec(path)
+    for name, mend in (("arm.xml", r"name the file \.urdf"), ("arm.URDF.XACRO", "load it with load_urdf")):
+        path = tmp_path / name
+        path.write_text("<robot name='a'/>")
+        with pytest.raises(InputError, match=rf"{name}: <robot>: is a robot; {mend}"):
+            load_scene_spec(path)
 
 
 def test_a_value_that_aliases_make_astronomical_is_refused(write_scene):
