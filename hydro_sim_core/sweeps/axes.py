@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 #: Largest number of values of an axis, and of samples of a sweep.
 MOST = 1_000_000
 _SPACED = re.compile(r"([^:(]+):([^:]+):([^:)]+)")
+#: Numbers with colons between, of which there are not three.
+_SLIP = re.compile(r"[-+.\deE]+(:[-+.\deE]+)+")
 _CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 _SYNTAX = "write a:b:n, log(a:b:n), a,b,c, uniform(a,b), loguniform(a,b) or normal(mean,deviation)"
 
@@ -83,6 +85,8 @@ def parse_axis(text: str) -> Axis:
     call = _CALL.fullmatch(written)
     if call is None:
         spaced = _SPACED.fullmatch(written)
+        if spaced is None and _SLIP.fullmatch(written):
+            raise _wrong(path, f"'{written}' is no range", _SYNTAX)
         values = _spaced(path, spaced.groups()) if spaced else _listed(path, written)
         return Axis(path, written, values)
     name, inner = call.groups()

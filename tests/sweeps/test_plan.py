@@ -46,6 +46,8 @@ def test_ranges_of_a_grid(text, values):
         ("a=0:true:3", "'true' is no finite number"),
         (f"a=uniform(0,1{400 * '0'})", "is no finite number"),
         ("a=log(0:1:3)", "begins and ends above 0"),
+        ("a=0.1:0.9", "'0.1:0.9' is no range; write a:b:n"),
+        ("a=0:1:5:2", "is no range"),
         ("a=log(1,2)", "is no range"),
         ("a=norml(0,1)", "did you mean 'normal'?"),
         ("a=normal(0)", "takes two numbers"),
