@@ -219,7 +219,7 @@ def _check_inertia(assembly: Assembly, start: Floats, sources: Sequence[str]) ->
                 sources[body],
                 f"link '{link}'",
                 f"joint '{assembly.joint_names[body]}' moves no inertia{where}, so its acceleration has no bound",
-                f"{elsewhere}give this link or one that it carries an <inertial> with mass and inertia",
+                f"{elsewhere}give this link or one that it carries mass and inertia, as <inertial> in a URDF",
             )
             error.link = link
             raise error
