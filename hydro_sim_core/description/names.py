@@ -19,14 +19,16 @@ def mend_of_absent(name: str) -> str | None:
     return next((mend for absent, mend in _ABSENT.items() if absent in name.lower()), None)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Suggestion for an unknown ``name``: the most similar known name, or else a list of all."""
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Suggestion for an unknown ``name``: the most similar known name, or else ``otherwise``, or a list of all."""
     names = sorted(known)
     if not names:
         return "remove it: there is none to choose from"
     close = difflib.get_close_matches(name, names, n=1)
     if close:
         return f"did you mean '{close[0]}'?"
+    if otherwise:
+        return otherwise
     return "use one of " + ", ".join(f"'{known_name}'" for known_name in names)
 
 

@@ -47,9 +47,14 @@ from hydro_sim_core.description.spec import (
 )
 from hydro_sim_core.description.yaml_source import Section
 
+#: What a scene file calls the coefficient of friction, which is ``friction`` in programs and paths.
+ONE_COEFFICIENT = {"friction": "mu_dynamic"}
+
 
 class ProximityChoice(Section):
     """Contact properties of one geometry; what is not given comes from ``contact.defaults``."""
+
+    _known_as = ONE_COEFFICIENT
 
     compliance: Compliance | None = Field(None, description="Surface only, or pressure field.")
     modulus: Positive | None = Field(None, description="Hydroelastic modulus.", json_schema_extra=unit("Pa"))
@@ -211,6 +216,8 @@ class EnvironmentSpec(Section):
 
 class ContactDefaults(Section):
     """Contact properties of geometries that give none."""
+
+    _known_as = ONE_COEFFICIENT
 
     compliance: Compliance = Field("compliant", description="Surface only, or pressure field.")
     modulus: Positive = Field(1e7, description="Hydroelastic modulus.", json_schema_extra=unit("Pa"))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -22,17 +22,41 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    #: Keys by the names that programs and other paths have for them.
+    _known_as: ClassVar[Mapping[str, str]] = {}
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
             for key in data:
                 if key not in cls.model_fields:
-                    mend = mend_of_absent(str(key)) or did_you_mean(str(key), cls.model_fields)
                     raise PydanticCustomError(
-                        "unknown_key", "unknown key '{key}'; {mend}", {"key": str(key), "mend": mend}
+                        "unknown_key",
+                        "unknown key '{key}'; {mend}",
+                        {"key": str(key), "mend": cls._mend_of_unknown(str(key))},
                     )
         return data
+
+    @classmethod
+    def _mend_of_unknown(cls, key: str) -> str:
+        if key in cls._known_as:
+            return f"write {cls._known_as[key]}"
+        places = [
+            f"write {kind._known_as.get(key, key)} under '{name}'"
+            for name, kind in cls._sections_below()
+            if kind._known_as.get(key, key) in kind.model_fields
+        ]
+        return mend_of_absent(key) or did_you_mean(key, cls.model_fields, "".join(places[:1]))
+
+    @classmethod
+    def _sections_below(cls) -> Iterator[tuple[str, type[Section]]]:
+        """Sections by the keys that hold one of them, and no list."""
+        for name, field in cls.model_fields.items():
+            if get_origin(field.annotation) is not tuple:
+                for kind in (field.annotation, *get_args(field.annotation)):
+                    if isinstance(kind, type) and issubclass(kind, Section):
+                        yield name, kind
 
 
 SectionT = TypeVar("SectionT", bound=Section)

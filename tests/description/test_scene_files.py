@@ -88,6 +88,30 @@ def test_a_whole_scene(write_scene):
 #: What is replaced in SCENE by what; then the place and the words of the error.
 BAD = {
     "unknown key": ("time_step", "time_stp", "time_stp, line 3", "did you mean 'time_step'?"),
+    "a key of a section below": (
+        "{name: ground, shape",
+        "{name: ground, modulus: 1.0e6, shape",
+        "environment.0.modulus, line 10",
+        "unknown key 'modulus'; write modulus under 'proximity'",
+    ),
+    "friction of a model": (
+        "prefix: b_,",
+        "friction: 0.3, prefix: b_,",
+        "models.1.friction, line 8",
+        "write mu_dynamic under 'proximity'",
+    ),
+    "friction of all": (
+        "  exclude: [[",
+        "  defaults: {friction: 0.3}\n  exclude: [[",
+        "contact.defaults.friction, line 12",
+        "unknown key 'friction'; write mu_dynamic",
+    ),
+    "a place of a model": (
+        "prefix: b_,",
+        "xyz: [0, 0, 1], prefix: b_,",
+        "models.1.xyz, line 8",
+        "write xyz under 'pose'",
+    ),
     "bounce of other simulators": (
         "compliance: rigid",
         "compliance: rigid, restitution: 0.5",
