@@ -280,15 +280,39 @@ _NAMED = re.compile(r"([\w ]+)=(.+)")
 _COMPARED = re.compile(r"([^<>]*?)\s*([<>])\s*([^<>]*)")
 
 
-def parse_measure(text: str) -> Column:
+def with_own(own: Sequence[Measure]) -> Mapping[str, Measure]:
+    """All rows by name, and those of a program.
+
+    Raises:
+        InputError: One of these is no measure, or has the name of another row.
+    """
+    table = dict(measures())
+    for row in own:
+        if not isinstance(row, Measure):
+            raise InputError(
+                "measures", excerpt(row), "is no Measure", "give rows as in the table of measures"
+            )
+        if row.name in table:
+            raise InputError("measures", f"'{row.name}'", "another one has this name", "give it another name")
+        table[row.name] = row
+    return table
+
+
+def parse_measure(text: str, table: Mapping[str, Measure] | None = None) -> Column:
     """Read ``NAME:ELEMENT``, ``NAME:ELEMENT<NUMBER``, several of these with ``and`` between, or ``COLUMN=`` and any.
+
+    Args:
+        text: What is written.
+        table: Measures by name; those of ``measures`` by default.
 
     Raises:
         InputError: It is written otherwise, there is no such measure, or its element is missing or too much.
     """
     named = _NAMED.fullmatch(text.strip())
     name, asked = (part.strip() for part in named.groups()) if named else (text.strip(), text.strip())
-    parts = tuple(_parse_part(part.strip()) for part in asked.split(" and "))
+    parts = tuple(
+        _parse_part(part.strip(), measures() if table is None else table) for part in asked.split(" and ")
+    )
     if len(parts) > 1:
         for part in parts:
             if not (part.compare or part.measure.is_truth):
@@ -297,7 +321,7 @@ def parse_measure(text: str) -> Column:
     return Column(name, parts)
 
 
-def _parse_part(text: str) -> Part:
+def _parse_part(text: str, table: Mapping[str, Measure]) -> Part:
     found = _COMPARED.fullmatch(text)
     what, compare, number = found.groups() if found else (text, "", "0")
     try:
@@ -308,7 +332,6 @@ def _parse_part(text: str) -> Part:
         problem = f"'{number}' is no number"
         raise InputError("--measure", excerpt(text), problem, "write NAME:ELEMENT<NUMBER") from None
     name, _, element = what.partition(":")
-    table = measures()
     if name not in table:
         raise InputError(
             "--measure", excerpt(text), f"'{name}' is none that is known", did_you_mean(name, table)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.simulation import World
-from hydro_sim_core.sweeps.measures import Gauge, parse_measure
+from hydro_sim_core.sweeps.measures import Gauge, Measure, parse_measure, with_own
 from hydro_sim_core.tasks.many_trials import told_trial
 from hydro_sim_core.tasks.registry import find_told_task
 from hydro_sim_core.tasks.task import Task
@@ -61,22 +61,27 @@ class SceneSampler:
         scene: The scene that all have in common.
         steps: Time steps of a run.
         measures: What is measured, as ``--measure`` takes it.
+        own: Measures of the program, which ``measures`` may name like those of the table. For several processes their
+            functions have to be importable.
 
     Raises:
-        InputError: There is no such measure.
+        InputError: There is no such measure, or two have one name.
     """
 
-    def __init__(self, scene: LoadedScene, steps: int, measures: Sequence[str]) -> None:
-        self._scene, self._steps = scene, steps
+    def __init__(
+        self, scene: LoadedScene, steps: int, measures: Sequence[str], own: Sequence[Measure] = ()
+    ) -> None:
+        self._scene, self._steps, self._own = scene, steps, tuple(own)
         self._asked = tuple(measures)
-        self._columns = tuple(parse_measure(text) for text in measures)
+        table = with_own(own)
+        self._columns = tuple(parse_measure(text, table) for text in measures)
         self.measures = tuple(column.name for column in self._columns)
         self._like: World | None = None
 
-    def __getstate__(self) -> tuple[LoadedScene, int, tuple[str, ...]]:
-        return self._scene, self._steps, self._asked
+    def __getstate__(self) -> tuple[LoadedScene, int, tuple[str, ...], tuple[Measure, ...]]:
+        return self._scene, self._steps, self._asked, self._own
 
-    def __setstate__(self, state: tuple[LoadedScene, int, tuple[str, ...]]) -> None:
+    def __setstate__(self, state: tuple[LoadedScene, int, tuple[str, ...], tuple[Measure, ...]]) -> None:
         self.__init__(*state)  # type: ignore[misc]  # rows of the table have functions that cannot be pickled
 
     def check(self, values: Mapping[str, Any]) -> None:

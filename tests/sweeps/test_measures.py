@@ -1,6 +1,7 @@
 """Measures against closed forms, and against what the world tells in every step."""
 
 import math
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import hydro_sim_core as hs
 from hydro_sim_core.errors import InputError
 from hydro_sim_core.simulation.loading import find_scene
-from hydro_sim_core.sweeps.measures import parse_measure
+from hydro_sim_core.sweeps.measures import Gauge, Measure, parse_measure
 from hydro_sim_core.sweeps.samples import ERROR, SceneSampler, TaskSampler
 from hydro_sim_core.tasks import attempt, registry
 from hydro_sim_core.tasks.task import Outcome, Task
@@ -25,6 +26,39 @@ def falling():
     for name, x in (("ball", 0.0), ("other", 1.0)):
         scene.add_body(name, mass=MASS, xyz=(x, 0.0, HEIGHT)).add_shape("sphere", radius=0.05)
     return scene.build()
+
+
+class Lowest(Gauge):
+    """Least height of a link."""
+
+    def __init__(self, world, link):
+        self._link, self._height = link, math.inf
+
+    def observe(self, world):
+        self._height = min(self._height, world.frame_pose(self._link)[2, 3])
+
+    def value(self, world):
+        return float(self._height)
+
+
+LOWEST = Measure("lowest", "least height, m", Lowest, "LINK", every_step=True)
+
+
+def test_a_program_measures_what_it_wants(falling):
+    """In another process too."""
+    sampler = SceneSampler(falling, 10, ["lowest:ball", "low=lowest:ball<0.1", "z:ball"], own=[LOWEST])
+    for one in (sampler, pickle.loads(pickle.dumps(sampler))):
+        row = one({})
+        assert row["lowest:ball"] == row["z:ball"] < HEIGHT
+        assert row["low"] is False
+    with pytest.raises(InputError, match=r"'lowest' is none that is known"):
+        SceneSampler(falling, 10, ["lowest:ball"])
+    with pytest.raises(
+        InputError, match=r"measures: 'lowest': another one has this name; give it another name"
+    ):
+        SceneSampler(falling, 10, [], own=[LOWEST, LOWEST])
+    with pytest.raises(InputError, match="is no Measure"):
+        SceneSampler(falling, 10, [], own=[Lowest])
 
 
 def test_a_fall_is_what_the_closed_form_says(falling):
