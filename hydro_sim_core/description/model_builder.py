@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hydro_sim_core.description.degrees import warn_of_degrees
+from hydro_sim_core.description.degrees import ends_of_joints, warn_of_degrees
 from hydro_sim_core.description.inertia import check_inertia, check_mass
 from hydro_sim_core.description.joint_types import STANDARD_TYPES, JointType, joint_types
 from hydro_sim_core.description.joints import check_mimic, check_range, unit_axis
@@ -301,6 +301,7 @@ class ModelBuilder:
             mimic=_mimic(kind, mimic, multiplier, offset, place),
         )
         check_that_it_moves(joint, place)
+        warn_of_degrees(place.source, ends_of_joints([joint]))
         self.insert_joint(PlacedJoint(joint, place))
         return self
 
@@ -391,7 +392,7 @@ class ModelBuilder:
 
 def _pose(xyz: ArrayLike, rpy: ArrayLike, place: CallSite) -> Array:
     angles = vector(rpy, 3, "rpy", place)
-    warn_of_degrees(place.source, [(place.element, angles.tolist())])
+    warn_of_degrees(place.source, [(f"{place.element}: rpy", angles.tolist())])
     return pose(vector(xyz, 3, "xyz", place), angles)
 
 

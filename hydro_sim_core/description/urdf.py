@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import get_args
 
 from hydro_sim_core.description import foreign
-from hydro_sim_core.description.degrees import angles_of_robot, warn_of_degrees
+from hydro_sim_core.description.degrees import angles_of_robot, ends_of_joints, warn_of_degrees
 from hydro_sim_core.description.dropped import checked_words, settle_dropped
 from hydro_sim_core.description.gazebo import GazeboTags, read_gazebo
 from hydro_sim_core.description.inertia import read_inertial
@@ -231,7 +231,7 @@ def _read_robot(
     _warn_of_frames(robot, spec.links, source)
     _warn_of_idle_moduli(spec.links, source)
     _warn_of_fixed_joints(robot, spec.joints, source)
-    warn_of_degrees(source, angles_of_robot(robot))
+    warn_of_degrees(source, [*angles_of_robot(robot), *ends_of_joints(spec.joints)])
     return spec
 
 

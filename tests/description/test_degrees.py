@@ -54,3 +54,32 @@ def test_a_program_with_degrees_is_told_with_its_line(caplog: pytest.LogCaptureF
     (record,) = caplog.records
     assert "test_degrees.py:" in record.getMessage()
     assert "link 'ball', sphere: rpy 45 0 0" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "told"),
+    [
+        (-180, 180, True),
+        (0, 45, True),
+        (-360, 90, True),
+        (-12.566, 12.566, False),
+        (-3, 5, False),
+        (-10, 10, False),
+    ],
+)
+def test_limits_in_degrees_are_told(tmp_path, caplog: pytest.LogCaptureFixture, lower, upper, told) -> None:
+    """A wrist may turn twice, and a wheel as often as it likes; their ends are other numbers than those of degrees."""
+    links = '<parent link="base"/><child link="hand"/>'
+    limit = f'<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/>'
+    load_robot(
+        write_urdf(
+            tmp_path,
+            *PARTS[:1],
+            '<link name="hand"/>',
+            f'<joint name="j" type="revolute">{links}{limit}</joint>',
+        )
+    )
+    arm = SceneBuilder().add_model("arm")
+    arm.add_joint("j", "revolute", "base", "hand", lower=lower, upper=upper)
+    words = f"angles of more than once round: joint 'j': limits {lower:g} {upper:g}; write them in rad"
+    assert [words in record.getMessage() for record in caplog.records] == [True, True] * told
