@@ -300,8 +300,7 @@ class ModelBuilder:
             **_losses(place, damping=damping, friction=friction, rotor_inertia=rotor_inertia),
             mimic=_mimic(kind, mimic, multiplier, offset, place),
         )
-        check_that_it_moves(joint, place)
-        warn_of_degrees(place.source, ends_of_joints([joint]))
+        _check_moves(joint, place)
         self.insert_joint(PlacedJoint(joint, place))
         return self
 
@@ -388,6 +387,12 @@ class ModelBuilder:
             source or self._place.error("", "").source,
             tuple(law for law, _ in self._pair_laws.values()),
         )
+
+
+def _check_moves(joint: JointSpec, place: CallSite) -> None:
+    """Check that what is said of a joint acts, and tell of ends that look like degrees."""
+    check_that_it_moves(joint, place)
+    warn_of_degrees(place.source, ends_of_joints([joint]))
 
 
 def _pose(xyz: ArrayLike, rpy: ArrayLike, place: CallSite) -> Array:
