@@ -41,6 +41,8 @@ def __getattr__(name: str) -> Any:
         return value
     if not name.startswith("_") and find_spec(f"hydro_sim_core.{name}") is not None:
         return import_module(f"hydro_sim_core.{name}")
+    if name == "__version__":  # of the installed package
+        return import_module("importlib.metadata").version("hydro-sim-core")
     raise AttributeError(f"module 'hydro_sim_core' has no attribute {name!r}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -65,6 +66,12 @@ def test_a_scene_loads_without_a_compiler(scene):
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_package_tells_its_version():
+    assert hydro_sim_core.__version__ == version("hydro-sim-core")
+    with pytest.raises(AttributeError, match="has no attribute '__author__'"):
+        _ = hydro_sim_core.__author__
 
 
 def test_the_package_lists_what_is_meant_for_users():

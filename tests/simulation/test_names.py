@@ -35,7 +35,10 @@ def test_joints_are_set_by_name_and_all_else_stays(world: hs.World) -> None:
     ("positions", "problem"),
     [
         ({"joint_2": 0.1, "join_3": 0.0}, r"joint 'join_3'.*did you mean 'joint_3'"),
-        ({"joint_2": 0.1, "joint_3": float("nan")}, r"joint 'joint_3'.*NaN"),
+        (
+            {"joint_2": 0.1, "joint_3": float("nan")},
+            r"joint 'joint_3': holds NaN or infinity; give a finite number",
+        ),
         ({"joint_2": 0.1, "joint_3": "far"}, r"joint 'joint_3'.*number"),
         ({"joint_2": 0.1, "spatula_base": 0.0}, r"joint 'spatula_base'.*has not one coordinate"),
     ],

@@ -186,14 +186,13 @@ def checked_array(name: str, values: ArrayLike, length: int) -> Array:
     Raises:
         InputError: Their number is wrong, or they are not finite.
     """
+    mend = "give a finite number" if length == 1 else f"give {length} finite numbers"
     try:
         array = np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            "world", name, "is not an array of numbers", f"give {length} finite numbers"
-        ) from None
+        raise InputError("world", name, "is not an array of numbers", mend) from None
     if array.shape != (length,):
         raise InputError("world", name, f"has shape {array.shape}", f"give {length} numbers")
     if not np.all(np.isfinite(array)):
-        raise InputError("world", name, "holds NaN or infinity", f"give {length} finite numbers")
+        raise InputError("world", name, "holds NaN or infinity", mend)
     return array
