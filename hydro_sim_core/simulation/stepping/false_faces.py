@@ -1,10 +1,13 @@
 # mypy: allow-untyped-defs
-"""Faces of rigid pairs that foresee a collision which does not come.
+"""Faces that foresee a collision which does not come.
 
 A step takes the pressure on a face to rise for as long as the bodies approach there. A face is small, though, and a
 step may be long: the side of a box that slides over flush tiles reaches by 1e-10 m below the top of the next tile, and
 into the corner of its margin, and would be stopped there as by a wall. So faces whose pressure would rise within the
 step are moved with their body; those that come no deeper than the bodies are pressed in anyway are left out.
+
+So are all faces of a compliant pair that lie in margins, where the bodies do not overlap anywhere on their way: the
+margins of two edges that pass above each other cross at a slant, and would press.
 """
 
 from __future__ import annotations
@@ -36,38 +39,64 @@ ALLOWANCE = 2.0
 
 @kernel
 def leave_out_false_faces(model, scratch, dt):
-    """Remove faces of rigid pairs that foresee a collision which does not come with the velocities before the step.
+    """Remove faces that foresee a collision which does not come with the velocities before the step.
 
     Motions must be those of these velocities (see ``look_ahead.set_free_motions``).
 
-    Reads model: pair_flat, pair_room, pair_rows, pairs; scratch: motion, num_false; model.geometries: kind;
-    scratch.patches: num, pair.
-    Writes scratch: false_pair, num_false.
+    Reads model: pair_flat, pairs; scratch: motion, num_false; scratch.patches: first_face, num, pair.
+    Writes scratch: false_pair, num_false; scratch.faces: data.
     """
-    patches, has_depths, any_left_out = scratch.patches, False, False
+    patches, has_depths = scratch.patches, False
     scratch.num_false[0] = 0
     for p in range(patches.num[0]):
         pair = patches.pair[p]
-        a, b = model.pairs[pair, 0], model.pairs[pair, 1]
-        reach = scratch.motion[a] + scratch.motion[b]
-        if model.pair_flat[pair] != 0.0 or reach <= model.pair_room[pair] or not math.isfinite(reach):
+        reach = scratch.motion[model.pairs[pair, 0]] + scratch.motion[model.pairs[pair, 1]]
+        if not math.isfinite(reach):
             continue
-        kinds = model.geometries.kind
-        row_a, row_b = model.pair_rows[pair, 0], model.pair_rows[pair, 1]
-        # A half space has no other side that could explain an overlap.
-        if kinds[row_a] != RIGID_MESH or kinds[row_b] != COMPLIANT_MESH:
-            continue
-        if not _has_rising_face(model, scratch, p, model.pair_room[pair], dt):
-            continue
-        if not has_depths:
-            _set_depths(model, scratch)
-            has_depths = True
-        if _leave_out_of_patch(model, scratch, p, reach, dt):
-            any_left_out = True
-            scratch.false_pair[scratch.num_false[0]] = pair
-            scratch.num_false[0] += 1
-    if any_left_out:
+        if model.pair_flat[pair] != 0.0:
+            if not _passes_by(model, scratch, p, reach, dt):
+                continue
+            scratch.faces.data[AREA, patches.first_face[p] : patches.first_face[p + 1]] = 0.0
+        else:
+            if not _may_be_false(model, scratch, p, reach, dt):
+                continue
+            if not has_depths:
+                _set_depths(model, scratch)
+                has_depths = True
+            if not _leave_out_of_patch(model, scratch, p, reach, dt):
+                continue
+        scratch.false_pair[scratch.num_false[0]] = pair
+        scratch.num_false[0] += 1
+    if scratch.num_false[0] > 0:
         remove_faces_without_area(scratch)
+
+
+@kernel
+def _passes_by(model, scratch, p, reach, dt):
+    """Whether all faces of patch p lie in margins, and some would press, but the bodies do not overlap on their way.
+
+    Reads scratch.faces: data; scratch.patches: first_face, pair.
+    """
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        if scratch.faces.data[PRESSURE, f] > 0.0:
+            return False
+    if not _has_rising_face(model, scratch, p, 0.0, dt):
+        return False
+    return way_deeper(model, scratch, scratch.patches.pair[p], reach, 0.0, 0.0, 0.0, 0.0, 0.0, dt) == 0.0
+
+
+@kernel
+def _may_be_false(model, scratch, p, reach, dt):
+    """Whether patch p, of two rigid bodies, has faces that foresee a collision which there may not be.
+
+    Reads model: pair_room, pair_rows; model.geometries: kind; scratch.patches: pair.
+    """
+    pair, kinds = scratch.patches.pair[p], model.geometries.kind
+    room, row_a, row_b = model.pair_room[pair], model.pair_rows[pair, 0], model.pair_rows[pair, 1]
+    # A half space has no other side that could explain an overlap.
+    if reach <= room or kinds[row_a] != RIGID_MESH or kinds[row_b] != COMPLIANT_MESH:
+        return False
+    return _has_rising_face(model, scratch, p, room, dt)
 
 
 @kernel
@@ -100,8 +129,12 @@ def missed_a_collision(model, scratch, dt):
 def _allowance(model, scratch, pair):
     """Depth that a face of a pair may reach without being a collision, m: that of the bodies' other contacts.
 
-    Reads model: pair_foreseen, pair_room, pairs; scratch: depth.
+    None in a compliant pair, of which all faces were left out.
+
+    Reads model: pair_flat, pair_foreseen, pair_room, pairs; scratch: depth.
     """
+    if model.pair_flat[pair] != 0.0:
+        return 0.0
     deepest = max(scratch.depth[model.pairs[pair, 0]], scratch.depth[model.pairs[pair, 1]])
     return max(model.pair_room[pair], min(ALLOWANCE * deepest, model.pair_foreseen[pair]))
 
