@@ -145,7 +145,12 @@ def test_balls_and_cylinders_roll_and_slip_as_rigid_bodies_do():
 
 def test_facets_are_noticed_wherever_something_rolls_on_them(monkeypatch):
     def none_round(colliders, pairs, skinned):
-        return np.full(len(pairs), -1.0), np.full((len(pairs), 2), -1.0)
+        nothing = np.full(len(pairs), -1.0)
+        return {
+            "pair_axis": nothing,
+            "pair_core": np.stack([nothing, nothing], axis=1),
+            "pair_touch": 0.0 * nothing,
+        }
 
     monkeypatch.setattr(builder, "round_sides_of_pairs", none_round)
     report = rolling.run(angles=(10.0, 38.0))

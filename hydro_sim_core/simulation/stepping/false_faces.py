@@ -73,15 +73,13 @@ def leave_out_false_faces(model, scratch, dt):
 
 @kernel
 def _passes_by(model, scratch, p, reach, dt):
-    """Whether all faces of patch p lie in margins, and some would press, but the bodies do not overlap on their way.
+    """Whether all faces of patch p lie in margins, and the bodies do not overlap on their way.
 
     Reads scratch.faces: data; scratch.patches: first_face, pair.
     """
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         if scratch.faces.data[PRESSURE, f] > 0.0:
             return False
-    if not _has_rising_face(model, scratch, p, 0.0, dt):
-        return False
     return way_deeper(model, scratch, scratch.patches.pair[p], reach, 0.0, 0.0, 0.0, 0.0, 0.0, dt) == 0.0
 
 
