@@ -378,3 +378,17 @@ def test_error_control_gives_up_on_an_accuracy_out_of_reach() -> None:
     assert world.step_count == 2
     assert world.diagnostics()["unconverged_steps"] > 0
     assert world.failed_step is not None
+
+
+def test_error_control_gives_up_soon_on_what_has_no_solution() -> None:
+    """One iteration is never enough, however short the sub-step: few are tried, and the steps are counted."""
+    world = brick((0, 0, 0.06), (0.5, 0.3, 0.0), max_iterations=1, relag=False, accuracy=1e-4)
+    v = world.v.copy()
+    v[3:] = 2.0, 0.0, -3.0
+    world.set_state(world.q, v)
+    world.step(10)
+    done = world.diagnostics()
+    assert world.step_count == 10
+    assert 0 < done["unconverged_steps"] <= 10
+    assert done["rejected_substeps"] <= 10 * 10
+    assert world.failed_step is not None

@@ -39,8 +39,9 @@ SMOOTH, EVEN = 0.1, 0.5
 #: change by less than such a share of those that change most (squares, weighted by inertia), it is at rest: there whole
 #: and halves may disagree as they like.
 QUIET, AT_REST = 0.01, 1e-5
-#: Largest number of sub-steps tried in a time step; the remainder is then taken as one step.
-MOST_SUBSTEPS = 1000
+#: Largest number of sub-steps tried in a time step, and of those in a row that have no solution; the remainder is then
+#: taken as one step. What has none in a millionth of a sub-step has none in a shorter one.
+MOST_SUBSTEPS, MOST_UNSOLVED = 1000, 6
 #: Beside what ``advance`` returns: so many were tried.
 GAVE_UP = -1
 #: Words of ``Substeps.counts``: sub-steps kept and rejected, and the shortest that was kept, s.
@@ -195,7 +196,7 @@ def cross_time_step(machine, solve, substeps, dt, gives_up):
     if wanted == 0.0:
         wanted = dt
     state.substep[0] = wanted
-    tried, taken, shortest, status = 0, 0, counts[SHORTEST], DONE
+    tried, taken, unsolved, shortest, status = 0, 0, 0, counts[SHORTEST], DONE
     while left > 0.0 and status == DONE:
         # A tiny remainder would cost as much as a whole sub-step.
         length = left if wanted >= NEARLY * left else min(wanted, 0.5 * left)
@@ -205,6 +206,7 @@ def cross_time_step(machine, solve, substeps, dt, gives_up):
             return NO_ROOM
         following = min(length * _factor(error, substeps.accuracy[0]), dt)
         tried += 1
+        unsolved = 0 if error < math.inf else unsolved + 1
         if error <= substeps.accuracy[0]:
             left = 0.0 if length == left else left - length
             taken += 1
@@ -213,7 +215,7 @@ def cross_time_step(machine, solve, substeps, dt, gives_up):
             wanted = max(wanted, following) if length < wanted else following
         else:
             wanted = following
-        if tried == MOST_SUBSTEPS and left > 0.0:
+        if left > 0.0 and (tried == MOST_SUBSTEPS or unsolved == MOST_UNSOLVED):
             status = GAVE_UP
     if status == GAVE_UP and not gives_up:
         copy_state(substeps.begin, state)
