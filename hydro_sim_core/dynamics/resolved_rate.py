@@ -85,7 +85,7 @@ def resolve_rates(
             x[r] = twist[r]
             for i in range(num):
                 x[r] -= 0.0 if is_free[i] else J[r, i] * rates[i]
-        _solve_positive(A, x)
+        solve_positive(A, x)
         is_done, num_free = True, 0
         for i in range(num):
             if is_free[i]:
@@ -159,7 +159,7 @@ def _annul(A, p, q):
 
 
 @kernel
-def _solve_positive(A, x):
+def solve_positive(A, x):
     """Solve A y = x for a positive definite 6 x 6 matrix, by Cholesky's method; A is overwritten, and x becomes y."""
     for r in range(6):
         for c in range(r + 1):

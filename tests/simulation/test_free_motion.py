@@ -149,16 +149,18 @@ def test_a_chain_that_whips_is_stepped_in_pieces() -> None:
     assert done["unconverged_steps"] == 0
 
 
+def describe_pair(model: ModelBuilder) -> None:
+    """Two links of 1 and 0.5 kg on a hinge."""
+    model.add_link("base", 1.0, inertia=(1e-3, 2e-3, 3e-3))
+    model.add_link("tip", 0.5, center_of_mass=(0.1, 0, 0), inertia=(1e-3, 2e-3, 1.5e-3))
+    model.add_joint("hinge", "continuous", "base", "tip", xyz=(0.1, 0, 0), axis=(0, 0.6, 0.8))
+
+
 def test_a_floating_pair_of_links_keeps_both_momenta() -> None:
     """At second order in the step, seen from the posture in the middle of the step, to which its velocity belongs."""
 
-    def describe(model: ModelBuilder) -> None:
-        model.add_link("base", 1.0, inertia=(1e-3, 2e-3, 3e-3))
-        model.add_link("tip", 0.5, center_of_mass=(0.1, 0, 0), inertia=(1e-3, 2e-3, 1.5e-3))
-        model.add_joint("hinge", "continuous", "base", "tip", xyz=(0.1, 0, 0), axis=(0, 0.6, 0.8))
-
     def deviation(dt: float) -> float:
-        world = make_world(free(Robot("pair", describe)), gravity=STILL, time_step=dt)
+        world = make_world(free(Robot("pair", describe_pair)), gravity=STILL, time_step=dt)
         world.set_state(world.q, [1.0, 5.0, 2.0, 0.1, 0.2, 0.3, 8.0])
         world.step()
         start, worst = middle_momentum(world), 0.0
@@ -170,6 +172,28 @@ def test_a_floating_pair_of_links_keeps_both_momenta() -> None:
     coarse, fine = deviation(1e-3), deviation(5e-4)
     assert coarse < 3e-4
     assert coarse / fine == pytest.approx(4.0, rel=0.15)
+
+
+@pytest.mark.parametrize("gravity", [STILL, [0.0, 0.0, -G]])
+def test_error_control_keeps_the_momenta_of_a_floating_pair(gravity: list[float]) -> None:
+    """To round-off, at any accuracy: errors of one sign added up."""
+    world = make_world(
+        free(Robot("pair", describe_pair)), gravity=gravity, time_step=0.01, solver={"accuracy": 1e-4}
+    )
+    world.set_state(world.q, [1.0, 5.0, 2.0, 0.1, 0.2, 0.3, 8.0])
+    evaluator, mass = TreeEvaluator(world.built.model.tree), 1.5
+
+    def spin_and_push() -> tuple[np.ndarray, np.ndarray]:
+        total = momentum(world)
+        # All mass that moves at 1 m/s along an axis has the moment of the centre's lever about the origin.
+        along = [evaluator.update(world.q).momentum(np.eye(7)[3 + k])[:3] / mass for k in range(3)]
+        return total[:3] - np.transpose(along) @ total[3:], total[3:]
+
+    spin, push = spin_and_push()
+    world.step(100)
+    spin_after, push_after = spin_and_push()
+    np.testing.assert_allclose(push_after, push + mass * np.array(gravity), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(spin_after, spin, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("turn", [0.01, 0.3, 3.0])

@@ -183,6 +183,20 @@ def keep_apart_from_impacts(model, means):
 
 
 @kernel
+def touches_another(model, means, tree):
+    """Whether a tree presses against anything but itself in any part.
+
+    Reads means: num, pair, row.
+    """
+    for part in range(MOST_PARTS):
+        for p in range(means.num[part]):
+            first, second = _trees_of_pair(model, means.pair[part, p])
+            if (first == tree) != (second == tree) and _presses(means.row[part, p]):
+                return True
+    return False
+
+
+@kernel
 def _is_extrapolated(model, means, pair):
     """Whether the velocities of all that moves of a pair are extrapolated.
 

@@ -10,6 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hydro_sim_core.compilation import Bool1D, Float1D, Handle, Int1D, entry, kernel
+from hydro_sim_core.simulation.integrators.floating_trees import (
+    FloatingTrees,
+    keep_momenta,
+    make_floating_trees,
+    no_floating_trees,
+    restore_momenta,
+)
 from hydro_sim_core.simulation.integrators.step_means import (
     StepMeans,
     add_part,
@@ -72,6 +79,7 @@ class Substeps(NamedTuple):
         change: (trees + 1,) scratch.
         uneven: (trees + 1,) scratch.
         means: What is told of the time step.
+        floating: Momenta of floating trees.
     """
 
     accuracy: Float1D
@@ -90,6 +98,7 @@ class Substeps(NamedTuple):
     change: Float1D
     uneven: Float1D
     means: StepMeans
+    floating: FloatingTrees
 
 
 def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Substeps:
@@ -112,6 +121,7 @@ def make_substeps(machine: Machine, accuracy: float, counts: np.ndarray) -> Subs
         change=np.zeros(num_trees),
         uneven=np.zeros(num_trees),
         means=step_means_of(machine),
+        floating=make_floating_trees(machine.model),
     )
 
 
@@ -144,6 +154,7 @@ def no_substeps() -> Handle:
         change=nothing,
         uneven=nothing,
         means=make_step_means(0, 0, 0),
+        floating=no_floating_trees(),
     )
     return Handle(memory)
 
@@ -255,6 +266,7 @@ def _take_substep(machine, solve, substeps, length, dt):
     status = advance(machine, solve, length, 1, False, False)
     if status == DONE:
         keep_part(machine, means, _WHOLE)
+        keep_momenta(machine.scratch, before, substeps.floating)
         copy_state(state, whole)
         copy_state(before, state)
         # Contacts at the beginning were found by the first call.
@@ -275,6 +287,7 @@ def _take_substep(machine, solve, substeps, length, dt):
             error = max(error, abs(substeps.weight[i] * (whole.q[i] - state.q[i])))
     if error <= substeps.accuracy[0]:
         _extrapolate(machine, substeps, dt)
+        restore_momenta(machine, substeps.floating, means, length)
         tree_of_v = substeps.tree_of_v
         add_part(machine.model, means, _WHOLE, 0.0, -length, tree_of_v)
         for half in range(_FIRST_HALF, _SECOND_HALF + 1):
