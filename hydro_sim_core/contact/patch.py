@@ -55,9 +55,10 @@ class ContactPatch:
         geometry_a: Name of geometry A.
         geometry_b: Name of geometry B.
         dropped_force: Pressure times area of polygons across which a pressure falls, N: of a patch from
-            ``compute_patch`` all of those; of one from a ``World`` what a step left out along the contact's force.
+            ``compute_patch`` all of those; of one from a ``World`` what a step left out along the contact's force of
+            those that are turned clearly past upright.
         faded_force: Pressure times area, along the contact's force, that a step leaves out of faces that are nearly
-            upright, N; 0 of a patch from ``compute_patch``.
+            upright, on either side, as of a pad's rim, N; 0 of a patch from ``compute_patch``.
         overlaps_without_faces: Whether the bodies overlap without any face, so that no contact force acts.
         law: Contact law, one of ``contact.laws``.
         apart: How far from its centroid a step lets each face act, as a share of what has the moment of its pressure

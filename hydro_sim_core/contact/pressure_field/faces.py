@@ -191,6 +191,16 @@ def share_of_rise(face):
 
 
 @kernel(inline=True)
+def is_past_upright(face):
+    """Whether a face across which the pressure falls is turned past upright by more than ``SURE_RISE`` allows.
+
+    Nearer to upright it is a side or a rim, along which the pressure falls and across which it hardly does. What is
+    turned farther is on the other side of a body's medial surface.
+    """
+    return cosine_of_rise(face) <= -SURE_RISE
+
+
+@kernel(inline=True)
 def cosine_of_rise(face):
     """Cosine of the angle between the normal of a face and a gradient: of the side that turns more against it.
 

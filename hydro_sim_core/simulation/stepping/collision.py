@@ -27,6 +27,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     PRESSURE,
     copy_faces,
     face_at,
+    is_past_upright,
     move_face,
     share_ahead,
 )
@@ -62,21 +63,26 @@ def _push(data, first, last, ahead, push):
     """Sum the faces' forces into ``push`` (3,), N.
 
     Returns:
-        The carried force, and that of dropped faces along ``ahead`` (see ``QueryScratch``), N.
+        The carried force, and along ``ahead`` (see ``QueryScratch``) that of dropped faces and that of upright ones
+        among those that are not carried, N.
     """
-    carried = dropped = p0 = p1 = p2 = 0.0
+    carried = dropped = upright = p0 = p1 = p2 = 0.0
     for f in range(first, last):
         face = face_at(data, f)
         force, n = face.area * face.pressure, face.normal
         if not force > 0.0:
             continue
         if face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE:
-            dropped += force * share_ahead(n, ahead)
+            force *= share_ahead(n, ahead)
+            if is_past_upright(face):
+                dropped += force
+            else:
+                upright += force
             continue
         carried += force
         p0, p1, p2 = p0 + force * n[0], p1 + force * n[1], p2 + force * n[2]
     push[0], push[1], push[2] = p0, p1, p2
-    return carried, dropped
+    return carried, dropped, upright
 
 
 @kernel
@@ -102,7 +108,8 @@ def _sound_faces(model, scratch, pair, a, b, count, push):
     """Append the faces of two shapes after ``count`` and sum their forces into ``push`` (3,), N.
 
     Returns:
-        The new count, which may exceed the buffer's size; the carried force, and that of dropped faces, N.
+        The new count, which may exceed the buffer's size; the carried force, that of dropped faces, and that of upright
+        ones that are not carried, N.
 
     Reads scratch: R_BA, edge_box, mean_push, p_BA; model.geometries: is_skin; scratch.faces: data; scratch.query:
     ahead, report.
@@ -111,11 +118,11 @@ def _sound_faces(model, scratch, pair, a, b, count, push):
     query, faces = scratch.query, scratch.faces
     found = find_faces_again(model.geometries, a, b, pair, scratch.R_BA, scratch.p_BA, query, faces, count)
     if found > faces.num_vertices.shape[0]:
-        return found, 0.0, 0.0
+        return found, 0.0, 0.0, 0.0
     if model.geometries.is_skin[a] or model.geometries.is_skin[b]:
         found = join_at_sharp_edges(faces, count, found, scratch.edge_box, scratch.mean_push)
-    carried, dropped = _push(faces.data, count, found, query.ahead, push)
-    return found, carried, dropped + query.report[DROPPED_FORCE]
+    carried, dropped, upright = _push(faces.data, count, found, query.ahead, push)
+    return found, carried, dropped + query.report[DROPPED_FORCE], upright
 
 
 @kernel
@@ -125,6 +132,9 @@ def _find_patch(model, state, scratch, pair, p, count):
     A body that is pushed past its medial surface, or through a thin body, would lose its force or be pushed out at the
     far side. The pair therefore stores the direction of its force while the contact is sound, and in deep contact uses
     the part of the equilibrium surface that pushes in this direction (``docs/contact_models.md``, deep contact).
+
+    The upright rim of a soft pad is lost force, too, and is recovered with the rest when more is lost than carried. But
+    no medial surface is passed there, so that it makes no deep contact: it is told with the faces that fade.
 
     Reads model: pair_rows; scratch: R_BA, p_BA, push; state: push; scratch.patches: num_deep, num_faceless;
     scratch.query: report.
@@ -138,19 +148,22 @@ def _find_patch(model, state, scratch, pair, p, count):
     push, sound = scratch.push[pair], state.push[pair]
     for i in range(3):
         query.ahead[i] = sound[i]
-    found, carried, dropped = _sound_faces(model, scratch, pair, a, b, count, push)
+    found, carried, dropped, upright = _sound_faces(model, scratch, pair, a, b, count, push)
     if found > faces.num_vertices.shape[0]:
         return found
-    if dropped > DEEP_SHARE * (dropped + carried) and carried > dropped and dot(sound, sound) == 0.0:
+    lost = dropped + upright
+    if lost > DEEP_SHARE * (lost + carried) and carried > lost and dot(sound, sound) == 0.0:
         # A new contact: its own force shows which faces are on the far side of a thin body.
         for i in range(3):
             query.ahead[i] = push[i]
-        found, carried, dropped = _sound_faces(model, scratch, pair, a, b, count, push)
+        found, carried, dropped, upright = _sound_faces(model, scratch, pair, a, b, count, push)
+        lost = dropped + upright
     patches.is_recovered[p] = False
     patches.dropped_force[p], patches.faded_force[p] = dropped, 0.0
-    if dropped > DEEP_SHARE * (dropped + carried):
+    if dropped > DEEP_SHARE * (lost + carried):
         patches.num_deep[0] += 1
-        if dot(sound, sound) > 0.0 and (dropped > carried or dot(push, sound) < 0.0):
+    if lost > DEEP_SHARE * (lost + carried):
+        if dot(sound, sound) > 0.0 and (lost > carried or dot(push, sound) < 0.0):
             found = find_faces(model.geometries, a, b, R_BA, p_BA, True, query, faces, count)
             if found > faces.num_vertices.shape[0]:
                 return found
@@ -160,7 +173,7 @@ def _find_patch(model, state, scratch, pair, p, count):
         if dot(sound, sound) > 0.0:
             for i in range(3):
                 push[i] = sound[i]
-    if found == count and (dropped > 0.0 or query.report[OVERLAPS] != 0.0):
+    if found == count and (lost > 0.0 or query.report[OVERLAPS] != 0.0):
         patches.faceless_pair[patches.num_faceless[0]] = pair
         patches.num_faceless[0] += 1
         for i in range(3):

@@ -17,6 +17,7 @@ from hydro_sim_core.compilation.teams import (
 from hydro_sim_core.contact.pressure_field.faces import (
     CENTROID,
     face_at,
+    is_past_upright,
     share_ahead,
     share_of_rise,
     speed_along_normal,
@@ -232,9 +233,9 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         face = face_at(data, f)
         falls = face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE
-        if face.area <= MIN_AREA or (falls and not is_recovered):
+        if face.area <= MIN_AREA or (falls and not is_recovered and is_past_upright(face)):
             continue
-        rising = 1.0 if is_recovered else share_of_rise(face)
+        rising = 1.0 if is_recovered else 0.0 if falls else share_of_rise(face)
         if rising < 1.0:
             lost = (1.0 - rising) * face.area * max(face.pressure, 0.0)
             faded += lost * share_ahead(face.normal, scratch.push[pair])

@@ -9,6 +9,7 @@ import numpy as np
 
 from hydro_sim_core.contact import ContactPatch
 from hydro_sim_core.contact.laws import PRESSURE_FIELD, RIGID_SKIN
+from hydro_sim_core.contact.pressure_field.faces import SURE_RISE
 from hydro_sim_core.geometry.skins import SLOPE
 from hydro_sim_core.simulation.assembly.start_overlaps import LEAST_DEEP
 
@@ -16,6 +17,8 @@ from hydro_sim_core.simulation.assembly.start_overlaps import LEAST_DEEP
 SIGNIFICANT_SHARE = 0.01
 #: Largest share of a force that nearly upright faces may leave out: the sides of a soft box that lands do a little.
 MAX_FADED = 0.1
+#: Share of the force on upright faces that adds up along one direction, above which they are a rim in one plane.
+RIM_SHARE = 0.7
 #: Stands for no force in a share, N.
 _NO_FORCE = 1e-300
 #: Least slope of a skin that is as stiff as skins are made, Pa/m.
@@ -94,8 +97,16 @@ class ContactSummary:
 
     @cached_property
     def upright(self) -> tuple[tuple[ContactPatch, float], ...]:
-        """Patches of which nearly upright faces, as of a wedge, leave out much of the force, with the share."""
-        shares = ((p, p.faded_force / max(p.faded_force + _force(p), _NO_FORCE)) for p in self._estimated)
+        """Patches of which nearly upright faces, as of a wedge or a pad's rim, leave out much force, with the share.
+
+        Nothing else may be left of a narrow pad that is deep, so that what is left out counts among the forces.
+        """
+        forces = [_force(patch) + patch.faded_force for patch in self.patches]
+        least = max(SIGNIFICANT_SHARE * max(forces, default=0.0), _NO_FORCE)
+        found = zip(self.patches, forces, strict=True)
+        shares = (
+            (p, p.faded_force / force) for p, force in found if force >= least and p.law == PRESSURE_FIELD
+        )
         return tuple((patch, share) for patch, share in shares if share > MAX_FADED)
 
     @cached_property
@@ -162,11 +173,30 @@ def _deep_warning(patch: ContactPatch) -> ContactWarning:
 
 
 def _upright_warning(patch: ContactPatch, share: float) -> ContactWarning:
+    if _is_rim(patch):
+        return _warning(
+            patch,
+            f"the rim, as wide as it is deep, bears nothing in a step, {100.0 * share:.0f} % of the force",
+            "make it stiffer or wider, or set solver.integrator to continuous, which lets the rim press",
+        )
     return _warning(
         patch,
         f"sides within 6 degrees of upright leave out {100.0 * share:.0f} % of the force",
         "make them blunter, or set solver.parity to drake, which has such faces press whole",
     )
+
+
+def _is_rim(patch: ContactPatch) -> bool:
+    """Whether most of the faces that do not press for being upright face the way that the contact pushes.
+
+    Those of a pad lie in the plane of what it is pressed on; the sides of a wedge are across it.
+    """
+    faces = patch.faces
+    steepness = np.linalg.norm(faces.field_gradients, axis=1)
+    is_upright = np.abs(faces.gradients.min(axis=1, initial=np.inf)) < SURE_RISE * steepness
+    force = np.where(is_upright, faces.areas * np.maximum(faces.pressures, 0.0), 0.0)
+    size = float(np.linalg.norm(force @ faces.normals))
+    return size > RIM_SHARE * float(force.sum())
 
 
 def _force(patch: ContactPatch) -> float:
