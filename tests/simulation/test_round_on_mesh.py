@@ -125,6 +125,7 @@ def test_a_ball_is_thrown_along_the_way_from_the_nearest_point(
 
 
 @given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
 def test_ways_lead_to_the_nearest_point_of_a_mesh(
     stone: Path, worlds: dict[str, hs.World], seed: int
 ) -> None:
@@ -143,6 +144,7 @@ def test_ways_lead_to_the_nearest_point_of_a_mesh(
 
 @pytest.mark.parametrize("shape", ["cylinder", "capsule"])
 @given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
 def test_ways_begin_at_the_nearest_point_of_the_axis(
     shape: str, worlds: dict[str, hs.World], seed: int
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from hydro_sim_core.dynamics import frozen
 from hydro_sim_core.geometry import Geometry
 from hydro_sim_core.geometry.shapes import is_convex
-from hydro_sim_core.simulation.assembly.pairs import Collider, Floats, Indices
+from hydro_sim_core.simulation.assembly.pairs import Collider, Indices
 from hydro_sim_core.simulation.stepping.shortest_ways import CONVEX_MESH, NOT_ROUND, RADIUS_OF_CORE
 
 #: Kinds of round shapes, those with the roundest ends first.
@@ -47,7 +48,7 @@ def rolls_on(one: Collider, other: Collider) -> bool:
 
 def round_sides_of_pairs(
     colliders: Sequence[Collider], pairs: Indices, skinned: NDArray[np.bool_]
-) -> dict[str, Floats]:
+) -> dict[str, Any]:
     """What of pairs is round: ``pair_axis``, ``pair_core`` and ``pair_touch`` of a ``Model``, by name.
 
     Args:
