@@ -1,4 +1,4 @@
-"""Rigid round bodies on flat ones, and balls and capsules on round ones: they roll as the exact shapes do."""
+"""Rigid round bodies on convex ones: they roll as the exact shapes do."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
 from hydro_sim_core.simulation.stepping.between import remove_faces_without_area
 from hydro_sim_core.simulation.stepping.look_ahead import set_motions
 from hydro_sim_core.simulation.stepping.overlaps import poses_of, set_moved_relative_pose, way_deeper
+from hydro_sim_core.simulation.stepping.patch_loading import add_surface_velocity
 from hydro_sim_core.simulation.stepping.placement import set_relative_pose, twist_of_pair
 from hydro_sim_core.simulation.stepping.round_sides import see_from_mesh
 
@@ -73,13 +74,19 @@ def leave_out_false_faces(model, scratch, dt):
 
 @kernel
 def _passes_by(model, scratch, p, reach, dt):
-    """Whether all faces of patch p lie in margins, and the bodies do not overlap on their way.
+    """Whether all faces of patch p lie in margins, and some would press, but the bodies do not overlap on their way.
 
     Reads scratch.faces: data; scratch.patches: first_face, pair.
     """
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         if scratch.faces.data[PRESSURE, f] > 0.0:
             return False
+    _set_relative_twist(model, scratch, p)
+    if model.running.shape[0] > 0:
+        # For one who sees a belt at rest, what lies still on it slides.
+        _subtract_surface_velocity(model, scratch, p)
+    if not _has_rising_face(scratch, p, 0.0, dt):
+        return False
     return way_deeper(model, scratch, scratch.patches.pair[p], reach, 0.0, 0.0, 0.0, 0.0, 0.0, dt) == 0.0
 
 
@@ -94,7 +101,8 @@ def _may_be_false(model, scratch, p, reach, dt):
     # A half space has no other side that could explain an overlap.
     if reach <= room or kinds[row_a] != RIGID_MESH or kinds[row_b] != COMPLIANT_MESH:
         return False
-    return _has_rising_face(model, scratch, p, room, dt)
+    _set_relative_twist(model, scratch, p)
+    return _has_rising_face(scratch, p, room, dt)
 
 
 @kernel
@@ -157,12 +165,11 @@ def _set_depths(model, scratch):
 
 
 @kernel
-def _has_rising_face(model, scratch, p, room, dt):
-    """Whether a step would take any face of patch p to become deeper by ``room`` (m).
+def _has_rising_face(scratch, p, room, dt):
+    """Whether a step would take any face of patch p to become deeper by ``room`` (m), with the twist in ``scratch``.
 
     Reads scratch: twist; scratch.patches: first_face.
     """
-    _set_relative_twist(model, scratch, p)
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         if _is_rising(scratch.faces, f, scratch.twist, room, room, dt):
             return True
@@ -180,6 +187,19 @@ def _set_relative_twist(model, scratch, p):
     a, b = model.pairs[pair, 0], model.pairs[pair, 1]
     body_a, body_b = model.geometry_body[a], model.geometry_body[b]
     twist_of_pair(scratch.V_WB, body_b, body_a, scratch.patches.R_WG[p], scratch.p_WG[b], scratch.twist)
+
+
+@kernel
+def _subtract_surface_velocity(model, scratch, p):
+    """Take the surface velocity of B relative to A from ``scratch.twist``.
+
+    Reads scratch: twist; scratch.patches: R_WG.
+    Writes scratch: twist.
+    """
+    V = scratch.twist
+    V[3], V[4], V[5] = -V[3], -V[4], -V[5]
+    add_surface_velocity(model, scratch, p, scratch.patches.R_WG[p], V[3:])
+    V[3], V[4], V[5] = -V[3], -V[4], -V[5]
 
 
 @kernel

@@ -38,7 +38,7 @@ from hydro_sim_core.triples import dot
 #: Sine of a turn of one ball about the way to another, so that round-off does not decide which edges cross.
 _SINE_OF_TWIST = 0.4
 #: Fall of a pressure over the depth of an overlap, as a multiple of that which it has.
-LEAST_FALL = 2.0
+_LEAST_FALL = 2.0
 #: Sine of the angle by which the shortest way may lean along the axis for the round side to be what touches, and cosine
 #: of that between the way and the normal of a face for the face to be of that side.
 _MOST_LEAN, _LEAST_ALONG = 0.05, 0.7
@@ -140,7 +140,7 @@ def straighten_faces(model, faces, pair, first, last, R_BA, p_BA, nodes):
             data[NORMAL + i, f], data[GRADIENT + i, f] = u[i], steepness * u[i]
         if depth > 0.0:
             # Beside an edge the field of the other side rises hardly along the way, and yet ends with the overlap.
-            steepness = max(steepness, LEAST_FALL * face.pressure / depth)
+            steepness = max(steepness, _LEAST_FALL * face.pressure / depth)
         data[AREA, f], data[SLOPE_B, f] = along * face.area, steepness
         _keep_points_along(data, f, u, axis, p, q, has_line)
 
