@@ -14,16 +14,7 @@ import hydro_sim_core as hs
 from hydro_sim_core.contact.pressure_field.scratch import make_nodes
 from hydro_sim_core.simulation.stepping.round_sides import turn_round_sides
 from support.simulation.made_scenes import G
-
-RADIUS, LENGTH, MASS = 0.05, 0.08, 0.5
-SHAPES = {
-    "sphere": {"radius": RADIUS},
-    "cylinder": {"radius": RADIUS, "length": LENGTH},
-    "capsule": {"radius": RADIUS, "length": LENGTH},
-}
-#: Moment of inertia about the axis of rolling over m R^2; a capsule's here is that of a cylinder.
-SHARES = {"sphere": 0.4, "cylinder": 0.5, "capsule": 0.5}
-LYING = (math.pi / 2, 0.0, 0.0)
+from support.simulation.round_bodies import LENGTH, LYING, MASS, RADIUS, SHAPES, SHARES, add_round_body
 
 
 def scene(
@@ -37,9 +28,7 @@ def scene(
         built.add_static("ground", "half_space")
     else:
         built.add_static("ground", "box", size=(4.0, 1.0, 0.2), xyz=(1.9, 0.0, -0.1))
-    inertia = MASS * RADIUS**2 * SHARES[shape]
-    body = built.add_body("body", mass=MASS, inertia=(inertia, inertia, inertia), xyz=(0.0, 0.0, RADIUS))
-    body.add_shape(shape, **SHAPES[shape], rpy=(0.0, 0.0, 0.0) if shape == "sphere" else LYING)
+    add_round_body(built, shape, RADIUS)
     return built
 
 

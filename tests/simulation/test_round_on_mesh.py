@@ -20,16 +20,7 @@ from hydro_sim_core.geometry.distance import closest_points
 from hydro_sim_core.simulation.stepping.round_sides import turn_round_sides
 from hydro_sim_core.simulation.stepping.shortest_ways import NOT_ROUND, way_and_foot
 from support.simulation.made_scenes import G
-
-RADIUS, LENGTH, MASS = 0.05, 0.08, 0.5
-SHAPES = {
-    "sphere": {"radius": RADIUS},
-    "cylinder": {"radius": RADIUS, "length": LENGTH},
-    "capsule": {"radius": RADIUS, "length": LENGTH},
-}
-#: Moment of inertia about the axis of rolling over m R^2; a capsule's here is that of a cylinder.
-SHARES = {"sphere": 0.4, "cylinder": 0.5, "capsule": 0.5}
-LYING = (math.pi / 2, 0.0, 0.0)
+from support.simulation.round_bodies import LENGTH, RADIUS, SHAPES, SHARES, add_round_body
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +52,7 @@ def world_of(
     contact = {"compliance": "rigid", "friction": friction, "dissipation": 0.0}
     built = hs.SceneBuilder("on a mesh", gravity=gravity, contact=contact)
     built.add_static("ground", "mesh", path=mesh)
-    inertia = MASS * RADIUS**2 * SHARES[shape]
-    body = built.add_body("body", mass=MASS, inertia=(inertia, inertia, inertia), xyz=(0.0, 0.0, height))
-    body.add_shape(shape, **SHAPES[shape], rpy=(0.0, 0.0, 0.0) if shape == "sphere" else LYING)
+    add_round_body(built, shape, height)
     return hs.World(built.build())
 
 
