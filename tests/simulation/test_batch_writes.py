@@ -98,6 +98,24 @@ def test_steps_that_went_wrong_are_counted_for_all_worlds(maker: Maker) -> None:
     assert host(told["faceless_steps"])[0] == 0
 
 
+def test_a_reset_takes_back_what_was_written_for_velocities_without_a_drive(maker: Maker) -> None:
+    """A floating body takes efforts as well; one that is left over would push it, and NaN keep its world for good."""
+    batch = maker(two_balls(), N)
+    start = [host(rows).copy() for rows in batch.drives]
+    batch.drives.effort[0, 5] = 50.0
+    batch.drives.effort[1, 5] = np.nan
+    batch.drives.kp = 3.0
+    batch.drives.limit = 7.0
+    batch.step()
+    assert list(batch.failures) == [1]
+    batch.reset([0, 1])
+    for rows, first in zip(batch.drives, start, strict=True):
+        np.testing.assert_array_equal(host(rows)[:2], first[:2])
+    batch.step(10)
+    assert not batch.failures
+    np.testing.assert_allclose(host(batch.v)[:2, [5, 11]], -10 * G * batch.time_step)
+
+
 def test_who_steps_a_batch_is_not_disturbed() -> None:
     """By nothing that writes to the worlds, or would read a world in the middle of a step."""
     batch = hs.BatchWorld(two_balls(), N, "cpu")

@@ -142,9 +142,10 @@ class DriveBank:
     def hold(self, q: Array) -> None:
         """Set start modes: position drives hold ``q`` (nq,), velocity drives hold zero velocity, others give no effort.
 
-        Prescribed velocities become zero.
+        Prescribed velocities become zero, and so does what was written for velocities without a drive.
         """
-        self.arrays.v_target[self._prescribed] = self.arrays.v_after[self._prescribed] = 0.0
+        for array in self.arrays:
+            array[...] = 0.0
         for name in self.joint_names:
             self._hold(name, q)
 
