@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from hydro_sim_core.description.gazebo import contact_of, spring_and_damper
 from hydro_sim_core.description.names import mend_of_absent
 from hydro_sim_core.description.spec import ProximitySpec
@@ -9,6 +11,23 @@ from hydro_sim_core.description.xml_source import XmlElement
 from hydro_sim_core.errors import shortened
 
 _DRAKE = "drake:"
+_OF_PROXIMITY = "<drake:proximity_properties> of a <collision>"
+#: Tags of Drake's that are read, and where: one that is misspelt or elsewhere may be meant for one of these.
+_READ_OF_DRAKE = {
+    "drake:proximity_properties": "<collision>",
+    **dict.fromkeys(("drake:rigid_hydroelastic", "drake:compliant_hydroelastic"), _OF_PROXIMITY),
+    **dict.fromkeys(("drake:hydroelastic_modulus", "drake:hydroelastic_margin"), _OF_PROXIMITY),
+    **dict.fromkeys(("drake:mesh_resolution_hint", "drake:point_contact_stiffness"), _OF_PROXIMITY),
+    **dict.fromkeys(("drake:hunt_crossley_dissipation", "drake:relaxation_time"), _OF_PROXIMITY),
+    **dict.fromkeys(("drake:mu_static", "drake:mu_dynamic"), _OF_PROXIMITY),
+    "drake:declare_convex": "<mesh>",
+    **dict.fromkeys(("drake:capsule", "drake:ellipsoid"), "<geometry>"),
+    **dict.fromkeys(("drake:rotor_inertia", "drake:gear_ratio"), "<actuator> of a <transmission>"),
+    "drake:mimic": "<joint>",
+    "drake:collision_filter_group": "<robot>",
+}
+#: How alike names are of which one is the other misspelt.
+_ALIKE = 0.85
 #: What Drake says of looks and of planning.
 _QUIET_OF_DRAKE = {
     *("drake:illustration_properties", "drake:perception_properties", "drake:accepting_renderer"),
@@ -94,5 +113,14 @@ def drop_ties(robot: XmlElement) -> None:
         if element.tag in _QUIET_OF_DRAKE:
             element.ignore()
         else:
-            mend = mend_of_absent(element.tag) or "leave it out"
-            element.drop(shortened(element.tag, 60), "is Drake's, and is not used here", mend)
+            element.drop(
+                shortened(element.tag, 60), "is Drake's, and is not used here", _mend_of_drake(element.tag)
+            )
+
+
+def _mend_of_drake(tag: str) -> str:
+    """What to do about a tag of Drake's of which nothing was read."""
+    close = difflib.get_close_matches(tag[:60], _READ_OF_DRAKE, n=1, cutoff=_ALIKE)
+    if close:
+        return f"write <{close[0]}> in {_READ_OF_DRAKE[close[0]]} if that is meant"
+    return mend_of_absent(tag) or "leave it out"

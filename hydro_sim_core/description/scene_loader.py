@@ -16,6 +16,7 @@ from hydro_sim_core.description.described_drives import described_joints, initia
 from hydro_sim_core.description.described_grippers import all_grippers
 from hydro_sim_core.description.described_sensors import described_sensors
 from hydro_sim_core.description.idle_damping import warn_of_idle_damping
+from hydro_sim_core.description.idle_slabs import refuse_idle_slabs
 from hydro_sim_core.description.limits import check_scene, check_shape
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.description.overrides import overridden_as_before, overridden_robots, overridden_spec
@@ -129,6 +130,7 @@ def complete_scene(spec: SceneSpec, robots: tuple[RobotSpec, ...], source: Path)
         _load_environment(item, f"environment.{i}", source) for i, item in enumerate(spec.environment)
     )
     scene = LoadedScene(spec, robots, start_positions, environment, source)
+    refuse_idle_slabs(spec.models, robots, source)
     warn_of_degrees(source, angles_of_scene(spec))
     warn_of_idle_damping(scene.spec, scene.robots, scene.environment, scene.source)
     return scene

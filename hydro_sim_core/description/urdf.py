@@ -23,6 +23,7 @@ from hydro_sim_core.description import foreign
 from hydro_sim_core.description.degrees import angles_of_robot, ends_of_joints, warn_of_degrees
 from hydro_sim_core.description.dropped import checked_words, settle_dropped
 from hydro_sim_core.description.gazebo import GazeboTags, read_gazebo
+from hydro_sim_core.description.idle_slabs import warn_of_idle_slabs
 from hydro_sim_core.description.inertia import read_inertial
 from hydro_sim_core.description.joints import JOINT_TAGS, read_joints
 from hydro_sim_core.description.links_apart import read_links_apart
@@ -230,6 +231,7 @@ def _read_robot(
     document.warn_about_unread()
     _warn_of_frames(robot, spec.links, source)
     _warn_of_idle_moduli(spec.links, source)
+    warn_of_idle_slabs(spec.links, source)
     _warn_of_fixed_joints(robot, spec.joints, source)
     warn_of_degrees(source, [*angles_of_robot(robot), *ends_of_joints(spec.joints)])
     return spec

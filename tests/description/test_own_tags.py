@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import hydro_sim_core as hs
 from hydro_sim_core.description import load_robot, parse_robot
 from hydro_sim_core.errors import InputError
 from support.description.urdf_text import HINGE, collision, robot_text, write_urdf
@@ -95,6 +96,22 @@ def test_misspelt_properties_are_refused(tag: str, mend: str) -> None:
     assert f"; {mend}" in error_of(collision('<box size="1 1 1"/>', tag))
 
 
+@pytest.mark.parametrize(
+    ("tag", "mend"),
+    [
+        (
+            '<drake:mu_dinamic value="0.3"/>',
+            "write <drake:mu_dynamic> in <drake:proximity_properties> of a <collision> if that is meant, or say that",
+        ),
+        ("<drake:complaint_hydroelastic/>", "write <drake:compliant_hydroelastic> in"),
+        ('<drake:gear_ratio value="3"/>', "write <drake:gear_ratio> in <actuator> of a <transmission> if"),
+        ("<drake:wobble/>", "leave it out, or say that it is to be ignored: --ignore drake:wobble"),
+    ],
+)
+def test_misspelt_and_misplaced_tags_of_drake_tell_what_is_meant(tag: str, mend: str) -> None:
+    assert f"is not used here; {mend}" in error_of(collision('<box size="1 1 1"/>', tag))
+
+
 def test_ours_is_what_has_the_prefix_or_the_namespace() -> None:
     """Whatever the prefix is bound to, as with Drake's, and whichever prefix is bound to our namespace."""
     for prefixes, name in (
@@ -120,3 +137,25 @@ def test_a_modulus_beside_rigid_is_told(tmp_path: Path, caplog: pytest.LogCaptur
     load_robot(write_urdf(tmp_path, collision('<box size="1 1 1"/>', tags)))
     (record,) = caplog.records
     assert "does nothing beside drake:rigid_hydroelastic: a; remove it, or write" in record.getMessage()
+
+
+def test_a_slab_of_what_has_none_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write_urdf(tmp_path, collision('<box size="1 1 1"/>', '<hydro:slab_thickness value="0.1"/>'))
+    hs.load_urdf(path)
+    (record,) = caplog.records
+    assert f"{path}: a slab_thickness does nothing on what is no half space: 'a_collision_0' of link 'a'" in (
+        record.getMessage()
+    )
+
+
+def test_a_slab_of_a_model_without_one_is_refused(tmp_path: Path) -> None:
+    path = write_urdf(tmp_path, collision('<box size="1 1 1"/>'))
+    text = f"{{name: s, models: [{{name: m, urdf: {path.name}, proximity: {{slab_thickness: 0.1}}}}]}}"
+    (tmp_path / "s.yaml").write_text(text)
+    with pytest.raises(
+        InputError, match=r"models\.0\.proximity\.slab_thickness: does nothing, as no shape of 'm'"
+    ):
+        hs.load_scene(tmp_path / "s.yaml")
+    scene = hs.load_urdf(path).scene
+    with pytest.raises(InputError, match="does nothing, as no shape of"):
+        scene.with_({f"models.{scene.spec.models[0].name}.slab_thickness": 0.1})
