@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,32 +11,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from hydro_sim_core.description import LoadedScene
 from hydro_sim_core.errors import InputError, excerpt, whole_number
+from hydro_sim_core.simulation.batches.commands import BatchCommands
 from hydro_sim_core.simulation.batches.cpu import CpuWorlds
 from hydro_sim_core.simulation.batches.links import Links
+from hydro_sim_core.simulation.batches.parts import SOURCE, finite_numbers
 from hydro_sim_core.simulation.batches.programs import present_cupy
 from hydro_sim_core.simulation.batches.side_by_side import (
     SideBySideWorlds,
     on_gpu,
-    on_host,
     refuse_other_steps,
 )
 from hydro_sim_core.simulation.batches.stepping import VARIED
 from hydro_sim_core.simulation.batches.variants import check_alike
 from hydro_sim_core.simulation.batches.written import DriveRows, Parameters
-from hydro_sim_core.simulation.world.fixed_attributes import FixedAttributes
 from hydro_sim_core.simulation.world.link_wrenches import signs_of_pairs, wrench_about
 from hydro_sim_core.simulation.world.motion import LEAST_QUATERNION
 from hydro_sim_core.simulation.world.saved_state import COUNTERS, SavedState
 from hydro_sim_core.simulation.world.world import World
 
 Backend = Literal["cpu", "cuda", "auto"]
-_SOURCE = "BatchWorld"
 _BACKENDS = ("cpu", "cuda", "auto")
 #: Of numbers of worlds for which NumPy can say how much memory they need.
 _MOST_BITS = 62
 
 
-class BatchWorld(FixedAttributes):
+class BatchWorld(BatchCommands):
     """``n`` worlds that are stepped together and do not influence each other.
 
     They start alike; what is written to the rows of its arrays makes them differ. The arrays are those that the steps
@@ -85,12 +83,12 @@ class BatchWorld(FixedAttributes):
         backend: Backend = "auto",
         scene_of: ArrayLike | None = None,
     ) -> None:
-        self.n = whole_number(_SOURCE, "n", n, least=1)
+        self.n = whole_number(SOURCE, "n", n, least=1)
         if self.n.bit_length() > _MOST_BITS:
-            raise InputError(_SOURCE, f"n = {excerpt(self.n)}", "is more than any memory holds", "give fewer")
+            raise InputError(SOURCE, f"n = {excerpt(self.n)}", "is more than any memory holds", "give fewer")
         if backend not in _BACKENDS:
             raise InputError(
-                _SOURCE, f"backend {excerpt(backend)}", "is not known", f"give one of {', '.join(_BACKENDS)}"
+                SOURCE, f"backend {excerpt(backend)}", "is not known", f"give one of {', '.join(_BACKENDS)}"
             )
         scenes = _worlds_of(scene)
         self.scene_of = _scenes_of(scene_of, self.n, len(scenes))
@@ -180,8 +178,8 @@ class BatchWorld(FixedAttributes):
         """
         chosen = self._chosen(worlds)
         numpy = self._worlds.numpy
-        q = _numbers(numpy, "set_state", "q", q, (len(chosen), self.q.shape[1]))
-        v = _numbers(numpy, "set_state", "v", v, (len(chosen), self.v.shape[1]))
+        q = finite_numbers(numpy, "set_state", "q", q, (len(chosen), self.q.shape[1]))
+        v = finite_numbers(numpy, "set_state", "v", v, (len(chosen), self.v.shape[1]))
         for first in self.world.machine.quaternion_starts:
             if bool(((q[:, first : first + 4] ** 2).sum(axis=1) < LEAST_QUATERNION**2).any()):
                 element = f"q[:, {first}:{first + 4}]"
@@ -203,7 +201,7 @@ class BatchWorld(FixedAttributes):
         """
         chosen, row = self._chosen(worlds), self.world.row_of_pushed("apply_wrench", link)
         numpy = self._worlds.numpy
-        given = _numbers(numpy, "apply_wrench", f"wrench on '{link}'", wrench, (len(chosen), 6))
+        given = finite_numbers(numpy, "apply_wrench", f"wrench on '{link}'", wrench, (len(chosen), 6))
         rows = self._worlds.rows
         with self._alone("apply_wrench"):
             rows["machine.loads.wrench"][chosen, row] = given
@@ -357,63 +355,11 @@ class BatchWorld(FixedAttributes):
         """
         if not isinstance(self._worlds, CpuWorlds):
             mend = "pickle the states that save gives, or a batch with backend='cpu'"
-            raise InputError(_SOURCE, "pickle", "has its worlds on a GPU", mend)
+            raise InputError(SOURCE, "pickle", "has its worlds on a GPU", mend)
         with self._alone("pickle"):
             parameters = {name: self._worlds.parameter(name).copy() for name in VARIED}
             states = [self._worlds.save(i) for i in range(self.n)]
             return _unpickled, (type(self), self._scenes, self.scene_of, parameters, states, self.failures)
-
-    @contextmanager
-    def _alone(self, asker: str) -> Iterator[None]:
-        """Let no other thread step the batch meanwhile.
-
-        Raises:
-            InputError: One does.
-        """
-        if not self._stepping.acquire(blocking=False):
-            raise InputError(asker, "batch", "is stepped by another thread", "give each thread its own")
-        try:
-            yield
-        finally:
-            self._stepping.release()
-
-    def _chosen(self, worlds: Any) -> list[int]:
-        """Numbers of the worlds that are chosen by numbers or by a mask; None are all."""
-        if worlds is None:
-            return list(range(self.n))
-        chosen = np.atleast_1d(self._array(worlds))
-        if chosen.dtype.kind == "b":
-            if chosen.shape != (self.n,):
-                problem = f"are a mask of shape {chosen.shape} for {self.n} worlds"
-                raise InputError(_SOURCE, "worlds", problem, f"give one of shape ({self.n},), or numbers")
-            chosen = np.flatnonzero(chosen)
-        if not chosen.size:
-            return []
-        if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or np.any((chosen < 0) | (chosen >= self.n)):
-            raise self._none_of_these(worlds)
-        return [int(one) for one in chosen]
-
-    def _one(self, world: Any) -> int:
-        """Number of one world."""
-        chosen = self._array(world)
-        if chosen.dtype.kind not in "iu" or chosen.ndim or not 0 <= chosen < self.n:
-            mend = f"give a number below {self.n}"
-            if chosen.dtype.kind == "b":
-                mend += ", such as those that numpy.flatnonzero makes of a mask"
-            raise InputError(_SOURCE, f"world {excerpt(world)}", "is none of these", mend)
-        return int(chosen)
-
-    def _array(self, numbers: Any) -> NDArray[Any]:
-        """Numbers or a mask of worlds, from whatever library, as an array of NumPy."""
-        try:
-            array: NDArray[Any] = on_host(self._worlds.numpy.asarray(numbers))
-        except (TypeError, ValueError):
-            raise self._none_of_these(numbers) from None
-        return array
-
-    def _none_of_these(self, worlds: Any) -> InputError:
-        mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
-        return InputError(_SOURCE, f"worlds {excerpt(worlds)}", "are none of these", mend)
 
 
 def _unpickled(
@@ -436,31 +382,11 @@ def _unpickled(
     return batch
 
 
-def _numbers(numpy: Any, asker: str, name: str, values: Any, shape: tuple[int, int]) -> Any:
-    """Finite numbers of this shape, from whatever library.
-
-    Raises:
-        InputError: They are others.
-    """
-    try:
-        given = numpy.asarray(values)
-    except (TypeError, ValueError):
-        mend = f"give numbers of shape {shape}"
-        raise InputError(asker, name, "is not an array of real numbers", mend) from None
-    if given.dtype.kind not in "fiu":
-        raise InputError(asker, name, "is not an array of real numbers", f"give numbers of shape {shape}")
-    if given.shape != shape:
-        raise InputError(asker, name, f"has shape {given.shape}", f"give {shape}")
-    if not bool(numpy.isfinite(given).all()):
-        raise InputError(asker, name, "holds NaN or infinity", "give finite numbers")
-    return given.astype(float)
-
-
 def _worlds_of(scene: LoadedScene | World | Sequence[LoadedScene | World]) -> list[World]:
     """A world of each scene."""
     given: list[Any] = list(scene) if isinstance(scene, list | tuple) else [scene]
     if not given:
-        raise InputError(_SOURCE, "scene", "is an empty list", "give one scene or more")
+        raise InputError(SOURCE, "scene", "is an empty list", "give one scene or more")
     worlds: list[World] = []
     for one in given:
         # Shapes that both have are made once. Those of a world are there, whatever has become of their files.
@@ -480,7 +406,7 @@ def _scenes_of(scene_of: ArrayLike | None, n: int, count: int) -> NDArray[np.int
         chosen = np.empty(0)
     if chosen.shape != (n,) or chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= count)):
         raise InputError(
-            _SOURCE, "scene_of", f"is {excerpt(scene_of)}", f"give {n} numbers from 0 to {count - 1}"
+            SOURCE, "scene_of", f"is {excerpt(scene_of)}", f"give {n} numbers from 0 to {count - 1}"
         )
     chosen = chosen.astype(np.int64)
     chosen.setflags(write=False)

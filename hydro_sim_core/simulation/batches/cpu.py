@@ -189,6 +189,13 @@ class CpuWorlds:
             self._worlds[i].reset()
         self._begin_anew(worlds)
 
+    def leave_scripts(self, worlds: list[int], targets: Sequence[str]) -> None:
+        """End what the scripts of some worlds command joints and grippers."""
+        if self._is_scripted:
+            for i in worlds:
+                for target in targets:
+                    self._worlds[i].script.release(target)
+
     def save(self, i: int) -> SavedState:
         """State of a world."""
         return self._worlds[i].save_state()

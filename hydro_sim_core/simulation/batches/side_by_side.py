@@ -325,6 +325,14 @@ class SideBySideWorlds:
             self._world = self._scenes[0].copy()
         self._free(worlds)
 
+    def leave_scripts(self, worlds: list[int], targets: Sequence[str]) -> None:
+        """End what the script commands joints and grippers; refuse it where some worlds only are meant."""
+        for target in self._world.script.commanded(targets):
+            if len(set(worlds)) < self._n:
+                problem = f"are some only, and a GPU scripts '{target}' in all of them"
+                raise InputError("command", "worlds", problem, "command all, or remove the scene's commands")
+            self._world.script.release(target)
+
     def take(self, i: int, world: World) -> None:
         """Continue a world from the state of another."""
         saved = world.save_state()

@@ -70,6 +70,10 @@ class Script:
         """All targets of the script, including overridden ones; see ``CommandSpec.target``."""
         return (*self._commands, *self.released)
 
+    def commanded(self, targets: Sequence[str]) -> list[str]:
+        """Which of some targets the script still commands."""
+        return [target for target in targets if target in self._commands]
+
     def release(self, target: str) -> None:
         """Stop the scripted command of a target, which another command overrides."""
         if self._commands.pop(target, None) is not None:
