@@ -40,8 +40,7 @@ class BatchCommands(BatchParts):
         chosen = self._chosen(worlds)
         self.world.check_command({}, mode)
         named = self._by_name(values, mode, joints, len(chosen))
-        for name in named:
-            self.world.takes(name, mode)  # tells of names that are none
+        self.world.check_command(dict.fromkeys(named, 0.0))  # of names that are none it tells
         columns = {name: self._column(f"joint '{name}'", one, len(chosen)) for name, one in named.items()}
         written = []
         for scene, rows in self._by_scene(chosen):
