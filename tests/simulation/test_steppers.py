@@ -238,6 +238,13 @@ def test_a_saved_state_that_does_not_fit_is_refused_and_nothing_changes(tmp_path
         (json.dumps({**good, "scene": "other"}), "scene: is 'other' where"),
         (json.dumps({**good, "state": {}}), "state.q: is missing"),
         (json.dumps({**good, "drives": {**good["drives"], "kp": [1.0]}}), "drives.kp: has shape"),
+        *(
+            (
+                json.dumps({**good, "drives": {**good["drives"], name: [-1.0] * 6}}),
+                f"drives.{name}: is negative",
+            )
+            for name in ("kp", "kd", "limit")
+        ),
         (json.dumps({**good, "released": ["nobody"]}), "released: does not list"),
         *((with_state(good, **{name: value}), problem) for name, value, problem in SPOILT_STATES),
     ]

@@ -106,3 +106,21 @@ def test_states_are_written_to_paths_as_text_too(world, tmp_path):
     world.load_state(str(tmp_path / "state.json"))
     with pytest.raises(hs.InputError, match="is no path"):
         saved.write(3)
+    with pytest.raises(
+        hs.InputError, match=r"is no saved state; .* load_state of a World reads it from a file"
+    ):
+        world.restore_state(str(tmp_path / "state.json"))
+
+
+def test_entries_of_arrays_are_numbers_of_commands(world):
+    """Those of JAX and PyTorch are arrays of no dimension."""
+    name = world.actuated_joint_names[0]
+    for value in (np.array(0.1), np.array(1), np.float32(0.5)):
+        world.set_command({name: value})
+        assert world.drive_targets()[2, 0] == value
+    jax = pytest.importorskip("jax")
+    world.set_command(jax.numpy.full(len(world.actuated_joint_names), 0.25))
+    assert (world.drive_targets()[2] == 0.25).all()
+    for value in (np.array("0.1"), np.array(None), np.array(np.nan), np.array([0.1]), np.array(1j)):
+        with pytest.raises(hs.InputError, match=f"joint '{name}': .*; give a finite number"):
+            world.set_command({name: value})

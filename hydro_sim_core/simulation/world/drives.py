@@ -463,6 +463,8 @@ def _mode(mode: str) -> CommandMode:
 def _finite(value: float, element: str) -> float:
     if type(value) is float and math.isfinite(value):
         return value  # the checks below are noticeable at 1 kHz
+    if getattr(value, "ndim", None) == 0 and getattr(value, "dtype", None) is not None:
+        value = np.asarray(value)[()]  # an entry of an array of JAX or PyTorch is itself an array
     # Text that could be converted to a number is a mistake of the caller.
     if not isinstance(value, Real):
         raise InputError(_SOURCE, element, f"{excerpt(value)} is not a number", "give a finite number")

@@ -143,9 +143,11 @@ def read_saved_state(path: Path, scene: str, machine: Machine, targets: Sequence
     _check_sizes(path, groups)
     loads = Loads(**groups["loads"])
     _check_loads(path, loads)
-    return SavedState(
-        scene, state, Drives(**groups["drives"]), loads, _released(path, data.get("released"), targets)
-    )
+    drives = Drives(**groups["drives"])
+    for name in ("kp", "kd", "limit"):
+        if (getattr(drives, name) < 0.0).any():
+            raise InputError(path, f"drives.{name}", "is negative", _MEND)
+    return SavedState(scene, state, drives, loads, _released(path, data.get("released"), targets))
 
 
 def _array(path: Path, element: str, group: Any, key: str, like: np.ndarray) -> np.ndarray:

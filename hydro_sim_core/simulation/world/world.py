@@ -263,9 +263,8 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
             InputError: It was saved by another scene; the state is then unchanged.
         """
         if not isinstance(saved, SavedState):
-            raise InputError(
-                "restore_state", excerpt(saved), "is no saved state", "give what save_state gave"
-            )
+            mend = "give what save_state gave; load_state of a World reads it from a file"
+            raise InputError("restore_state", excerpt(saved), "is no saved state", mend)
         if saved.scene != self._fingerprint:
             problem = f"is of {saved.scene!r} where {self._fingerprint!r} is run"
             raise InputError("restore_state", "scene", problem, "restore what a world of this scene saved")
