@@ -460,7 +460,7 @@ def _mode(mode: str) -> CommandMode:
     return cast(CommandMode, mode)
 
 
-def _finite(value: float, element: str) -> float:
+def _finite(value: Any, element: str) -> float:
     if type(value) is float and math.isfinite(value):
         return value  # the checks below are noticeable at 1 kHz
     if getattr(value, "ndim", None) == 0 and getattr(value, "dtype", None) is not None:
