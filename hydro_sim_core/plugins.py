@@ -56,7 +56,7 @@ def _loaded(
             part = point.load()
         except (Exception, SystemExit) as error:  # code of a plug-in may raise anything
             problem = f"cannot be loaded ({type(error).__name__}: {error})"
-            raise InputError(point.value, group, problem, "mend the package or remove it") from error
+            raise InputError(point.value, group, problem, _mend_of_loading(error)) from error
         if not isinstance(part, kind):
             raise InputError(point.value, group, f"is no {kind.__name__}", "let the entry point name one")
         name = name_of(point, part)
@@ -64,6 +64,17 @@ def _loaded(
             raise InputError(point.value, group, f"a second '{name}'", "give it another name")
         found[name] = part
     return found
+
+
+def _mend_of_loading(error: BaseException) -> str:
+    """What to do about an entry point that cannot be loaded.
+
+    Tables are read while the engine is imported, so that a row which imports more of it than it may finds half of it.
+    """
+    module = error.name or "" if isinstance(error, ImportError) else ""
+    if module.partition(".")[0] == "hydro_sim_core":
+        return "mend the package: a row's module may import at its top only what docs/extending.md lists"
+    return "mend the package or remove it"
 
 
 def is_reference(text: object) -> bool:

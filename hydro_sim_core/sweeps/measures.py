@@ -10,14 +10,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Real
+from typing import TypeVar
 
 import numpy as np
 
 from hydro_sim_core.description.names import did_you_mean
 from hydro_sim_core.errors import InputError, excerpt
-from hydro_sim_core.plugins import load_plugins
+from hydro_sim_core.plugins import guarded, load_plugins
 from hydro_sim_core.simulation import World
 from hydro_sim_core.sweeps.axes import Array
+
+T = TypeVar("T")
 
 #: A number, a truth, or None where there is none, as of a contact that never was.
 Value = float | int | bool | None
@@ -241,6 +245,37 @@ class Part:
     compare: str = ""
     bound: float = 0.0
 
+    def gauge(self, world: World) -> Gauge:
+        """What follows a run.
+
+        Raises:
+            InputError: The world lacks what is measured, or the measure's code does not work.
+        """
+        return self._guarded(lambda: self.measure.gauge(world, self.element))
+
+    def observe(self, gauge: Gauge, world: World) -> None:
+        """Let a gauge look at a step.
+
+        Raises:
+            InputError: The measure's code does not work.
+        """
+        self._guarded(lambda: gauge.observe(world))
+
+    def value(self, gauge: Gauge, world: World) -> Value:
+        """What a gauge says at the end of a run.
+
+        Raises:
+            InputError: The measure's code does not work, or says what is no number.
+        """
+        value = self._guarded(lambda: gauge.value(world))
+        if value is not None and not isinstance(value, (Real, np.bool_)):
+            mend = "let value return a number, a truth, or None for neither"
+            raise InputError("measures", f"'{self.measure.name}'", f"{excerpt(value)} is no number", mend)
+        return self.result(value)
+
+    def _guarded(self, call: Callable[[], T]) -> T:
+        return guarded(call, "measures", f"'{self.measure.name}'")
+
     def result(self, value: Value) -> Value:
         """What the value, which may be none, says."""
         if value is None or not math.isfinite(value):
@@ -268,11 +303,11 @@ class Column:
         Raises:
             InputError: The world lacks what is measured.
         """
-        return [part.measure.gauge(world, part.element) for part in self.parts]
+        return [part.gauge(world) for part in self.parts]
 
     def result(self, gauges: Sequence[Gauge], world: World) -> Value:
         """Value of the column at the end of a run."""
-        found = [part.result(gauge.value(world)) for part, gauge in zip(self.parts, gauges, strict=True)]
+        found = [part.value(gauge, world) for part, gauge in zip(self.parts, gauges, strict=True)]
         return found[0] if len(found) == 1 else all(found)
 
 

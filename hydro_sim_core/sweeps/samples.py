@@ -120,11 +120,11 @@ class SceneSampler:
         """Take all steps, one by one only if something looks at each."""
         parts = [part for column in self._columns for part in column.parts]
         flat = [gauge for of_column in gauges for gauge in of_column]
-        every = [gauge for gauge, part in zip(flat, parts, strict=True) if part.measure.every_step]
+        every = [(part, one) for part, one in zip(parts, flat, strict=True) if part.measure.every_step]
         for _ in range(self._steps if every else 0):
             world.step()
-            for gauge in every:
-                gauge.observe(world)
+            for part, gauge in every:
+                part.observe(gauge, world)
         if not every:
             world.step(self._steps)
 

@@ -252,6 +252,7 @@ def test_recordings_hold_the_topic(plugin):
         ("nowhere:CONE", "nowhere:CONE: hydro_sim.shapes: cannot be loaded (ModuleNotFoundError"),
         ("cones:solid_cone", "cones:solid_cone: hydro_sim.shapes: is no ShapeType"),
         ("again:SPHERE", "again:SPHERE: hydro_sim.shapes: a second 'sphere'"),
+        ("greedy:SPHERE", "a row's module may import at its top only what docs/extending.md lists"),
     ],
 )
 def test_a_plugin_that_is_none_is_told_of_in_one_line(tmp_path, value, says):
@@ -260,6 +261,7 @@ def test_a_plugin_that_is_none_is_told_of_in_one_line(tmp_path, value, says):
         "from hydro_sim_core.description.shape_types import ShapeType\n"
         "SPHERE = ShapeType('sphere', 'Another.', (), 'again:make')\n"
     )
+    (tmp_path / "greedy.py").write_text("from hydro_sim_core.sweeps.measures import Gauge as SPHERE\n")
     install(tmp_path, {"hydro_sim.shapes": {"cone": value}})
     done = run(tmp_path, "-m", "hydro_sim_core", "check", "drop_box")
     assert done.returncode != 0

@@ -61,6 +61,62 @@ def test_a_program_measures_what_it_wants(falling):
         SceneSampler(falling, 10, [], own=[Lowest])
 
 
+class Says(Gauge):
+    """Says something at the end."""
+
+    def __init__(self, world, what):
+        self._what = what
+
+    def value(self, world):
+        return {"text": "far", "list": [1.0], "nothing": None, "truth": np.True_, "single": np.float32(2.5)}[
+            self._what
+        ]
+
+
+class Unmade(Gauge):
+    """Takes no element."""
+
+    def __init__(self, world):
+        pass
+
+
+class Blind(Gauge):
+    """Fails when it looks."""
+
+    def __init__(self, world, link):
+        pass
+
+    def observe(self, world):
+        raise ZeroDivisionError("by nothing")
+
+
+def test_measures_that_do_not_work_are_told_in_one_line(falling):
+    """In the rows of their samples; what cannot begin before a sweep does."""
+    own = [
+        Measure("says", "", Says, "WHAT"),
+        Measure("blind", "", Blind, "LINK", every_step=True),
+        Measure("unmade", "", Unmade, "LINK"),
+    ]
+
+    def sampler(what):
+        return SceneSampler(falling, 2, [what], own=own)
+
+    assert [sampler(f"says:{what}")({})[f"says:{what}"] for what in ("nothing", "truth", "single")] == [
+        None, True, 2.5,
+    ]  # fmt: skip
+    for what, told in (
+        ("says:text", "measures: 'says': 'far' is no number; let value return a number, a truth, or None"),
+        ("says:list", "measures: 'says': [1.0] is no number"),
+        ("says:key", "measures: 'says': does not work (KeyError: 'key')"),
+        ("blind:ball", "measures: 'blind': does not work (ZeroDivisionError: by nothing)"),
+    ):
+        row = sampler(what)({})
+        assert row[what] is None
+        assert told in row[ERROR]
+    with pytest.raises(InputError, match=r"'unmade': does not work \(TypeError"):
+        sampler("unmade:ball").check({})
+
+
 def test_a_fall_is_what_the_closed_form_says(falling):
     steps = 100
     fallen = G * STEP**2 * steps * (steps + 1) / 2.0  # velocity first, then position with it
