@@ -379,18 +379,25 @@ def test_buffers_grow_with_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_second_thread_that_steps_is_an_error() -> None:
-    """Compiled steps hold no lock of Python's: two at once ended the process."""
+    """Compiled steps hold no lock of Python's: two at once ended the process, and what others set was lost in a step."""
     world = hs.load_scene(CONFIG / "drop_box.yaml")
+    q, v, saved = world.q, world.v, world.save_state()
+    calls = (world.reset, lambda: world.set_state(q, v), lambda: world.restore_state(saved))
     stepping = threading.Thread(target=world.step, args=(10_000,))
     stepping.start()
     while world.step_count == 0:
         time.sleep(1e-3)
     with pytest.raises(hs.InputError, match=r"drop_box: is stepped by another thread; .*copy"):
         world.step()
+    for call in calls:
+        with pytest.raises(hs.InputError, match=r"drop_box: is stepped by another thread; wait for it"):
+            call()
     world.copy().step()
     stepping.join()
     assert world.step_count == 10_000
     world.step()
+    for call in calls:
+        call()
 
 
 def test_more_faces_than_the_initial_buffer() -> None:

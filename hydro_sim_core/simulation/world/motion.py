@@ -38,8 +38,10 @@ class WorldMotion(WorldParts):
             v: (nv,) velocities; those of kinematic models hold until the next step, which uses their commands.
 
         Raises:
-            InputError: Wrong length, NaN or infinity, or a zero quaternion. The state is then unchanged.
+            InputError: Wrong length, NaN or infinity, a zero quaternion, or another thread is stepping the world. The
+                state is then unchanged.
         """
+        self._refuse_while_stepping("set_state")
         q, v = checked_array("q", q, len(self._state.q)), checked_array("v", v, len(self._state.v))
         for first in self._machine.quaternion_starts:
             length = norm(q[first : first + 4])

@@ -48,6 +48,17 @@ class WorldParts(FixedAttributes):
     _script: Script
     _stepper: Stepper
     _before: tuple[Array, Array] | None
+    _is_stepping = False
+
+    def _refuse_while_stepping(self, asker: str) -> None:
+        """Refuse what would be lost in a step that is being taken, or spoil it.
+
+        Raises:
+            InputError: Another thread is stepping the world.
+        """
+        if self._is_stepping:
+            problem = "is stepped by another thread"
+            raise InputError(asker, self.name, problem, "wait for it, or give each its own, world.copy()")
 
     def _start(self) -> None:
         """Put everything at its place, at rest and at time zero; ``World`` knows how."""

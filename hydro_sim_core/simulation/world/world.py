@@ -86,7 +86,6 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
         like: A world with a similar scene; geometry in both is reused.
     """
 
-    _is_stepping = False
     _instead: ClassVar = {
         "time_step": 'make another world, World(world.scene.with_({"time_step": …}))',
         "time": "call reset or restore_state",
@@ -167,7 +166,11 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
         Args:
             time: Whether to reset time to zero.
             state: Whether to reset poses and commands to their start values, at rest.
+
+        Raises:
+            InputError: Another thread is stepping the world.
         """
+        self._refuse_while_stepping("reset")
         step = 0 if time else self.step_count
         if state:
             self._start()
@@ -183,10 +186,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
         """
         n = whole_number("step", "n", n, least=0)
         # Compiled steps run beside other threads, and two in one memory would end the process.
-        if self._is_stepping:
-            raise InputError(
-                "step", self.name, "is stepped by another thread", "give each its own, world.copy()"
-            )
+        self._refuse_while_stepping("step")
         self._is_stepping = True
         try:
             self._advance(n)
@@ -248,6 +248,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
         Raises:
             InputError: The file is not a saved state of this scene; the state is then unchanged.
         """
+        self._refuse_while_stepping("load_state")
         saved = read_saved_state(
             as_path(path, "load_state"), self._fingerprint, self._machine, tuple(self._script.targets)
         )
@@ -260,8 +261,10 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
         Counters since the start are kept, and the contacts of the last step are dropped.
 
         Raises:
-            InputError: It was saved by another scene; the state is then unchanged.
+            InputError: It was saved by another scene, or another thread is stepping the world; the state is then
+                unchanged.
         """
+        self._refuse_while_stepping("restore_state")
         if not isinstance(saved, SavedState):
             mend = "give what save_state gave; load_state of a World reads it from a file"
             raise InputError("restore_state", excerpt(saved), "is no saved state", mend)
