@@ -379,7 +379,7 @@ def test_buffers_grow_with_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_second_thread_that_steps_is_an_error() -> None:
-    """Compiled steps hold no lock of Python's: two at once ended the process, and what others set was lost in a step."""
+    """Compiled steps hold no lock of Python's: two at once ended the process, and what others set was lost."""
     world = hs.load_scene(CONFIG / "drop_box.yaml")
     q, v, saved = world.q, world.v, world.save_state()
     calls = (world.reset, lambda: world.set_state(q, v), lambda: world.restore_state(saved))
