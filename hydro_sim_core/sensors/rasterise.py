@@ -17,6 +17,8 @@ from hydro_sim_core.compilation import (
 
 #: A face seen edge on (sine of the angle between ray and plane) covers no pixel.
 _EDGE_ON = 1e-9
+#: What round-off makes of corners, as a part of their distance, with room: edges as short have no side.
+_ROUND_OFF = 1e-12
 
 
 @entry
@@ -66,19 +68,21 @@ def _draw_face(vertices, count, centroid, value, gradient, focal_length, center,
     # Newell's normal uses the whole polygon, so that it is robust against short sides.
     nx, ny, nz = 0.0, 0.0, 0.0
     low_u, high_u, low_v, high_v, nearest = np.inf, -np.inf, np.inf, -np.inf, np.inf
+    around, square = 0.0, 0.0
     for i in range(count):
         x0, y0, z0 = vertices[i]
         x1, y1, z1 = vertices[(i + 1) % count]
         nx += (y0 - y1) * (z0 + z1)
         ny += (z0 - z1) * (x0 + x1)
         nz += (x0 - x1) * (y0 + y1)
-        nearest = min(nearest, z0)
+        nearest, square = min(nearest, z0), max(square, x0 * x0 + y0 * y0 + z0 * z0)
+        around += abs(x0 - x1) + abs(y0 - y1) + abs(z0 - z1)
         if z0 > 0.0:
             u, v = center[0] + focal_length * x0 / z0, center[1] + focal_length * y0 / z0
             low_u, high_u = min(low_u, u), max(high_u, u)
             low_v, high_v = min(low_v, v), max(high_v, v)
     size = np.sqrt(nx * nx + ny * ny + nz * nz)
-    if nearest <= 0.0 or size == 0.0:  # behind the camera, or without area
+    if nearest <= 0.0 or size <= _ROUND_OFF * around * np.sqrt(square):  # behind the camera, or without area
         return
     nx, ny, nz = nx / size, ny / size, nz / size
     cx, cy, cz = centroid
@@ -87,12 +91,13 @@ def _draw_face(vertices, count, centroid, value, gradient, focal_length, center,
         for column in range(max(0, int(np.ceil(low_u))), min(width - 1, int(np.floor(high_u))) + 1):
             ray_x, ray_y = (column - center[0]) / focal_length, (row - center[1]) / focal_length
             facing = nx * ray_x + ny * ray_y + nz
-            if abs(facing) <= _EDGE_ON * np.sqrt(ray_x * ray_x + ray_y * ray_y + 1.0):
+            length = np.sqrt(ray_x * ray_x + ray_y * ray_y + 1.0)
+            if abs(facing) <= _EDGE_ON * length:
                 continue
             z = offset / facing
             if not z < depth[row, column]:
                 continue
-            if not _sees(vertices, count, ray_x, ray_y):
+            if not _sees(vertices, count, ray_x, ray_y, _ROUND_OFF * square * length):
                 continue
             depth[row, column] = z
             there = (
@@ -105,13 +110,24 @@ def _draw_face(vertices, count, centroid, value, gradient, focal_length, center,
 
 
 @kernel
-def _sees(polygon, count, ray_x, ray_y):
-    """Whether the ray (ray_x, ray_y, 1) from the origin meets a convex polygon in front of it."""
+def _sees(polygon, count, ray_x, ray_y, nothing):
+    """Whether the ray (ray_x, ray_y, 1) from the origin meets a convex polygon in front of it.
+
+    A ray within round-off of an edge is on neither of its sides. So an edge without length hides nothing, and of two
+    faces that share an edge at least one sees a ray that meets it, whatever round-off makes of their corners.
+
+    Args:
+        polygon: (V, 3) corners, m.
+        count: Number of corners used.
+        ray_x: The ray's slope to the right.
+        ray_y: The same downwards.
+        nothing: Volume that a ray and two corners span by round-off, m^2.
+    """
     left, right = False, False
     for i in range(count):
         x0, y0, z0 = polygon[i]
         x1, y1, z1 = polygon[(i + 1) % count]
         # Side of the plane through the origin and this edge on which the ray lies.
         side = ray_x * (y0 * z1 - z0 * y1) + ray_y * (z0 * x1 - x0 * z1) + (x0 * y1 - y0 * x1)
-        left, right = left or side > 0.0, right or side < 0.0
+        left, right = left or side > nothing, right or side < -nothing
     return not (left and right)

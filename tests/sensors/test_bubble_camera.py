@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.ndimage import binary_fill_holes
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core import contact, geometry
 from hydro_sim_core.sensors import BubbleCamera, EllipsoidCap, PinholeCamera
+from hydro_sim_core.sensors.rasterise import draw_faces
 
 SEMI_AXES = np.array([0.04165, 0.04165, 0.0625])
 CAP = 0.030
@@ -148,3 +150,76 @@ def test_skirt_is_not_drawn():
     faces.pressures[:] = -1.0
     images = bubble.draw([faces], X_EC)
     assert np.array_equal(images.depth, bubble.rest_depth, equal_nan=True)
+
+
+# --- faces as round-off makes them
+
+
+def _draw(polygons, camera=CAMERA):
+    """Depth image of polygons in the camera's frame, all of the same pressure, before nothing."""
+    count = np.array([len(polygon) for polygon in polygons])
+    vertices = np.zeros((len(polygons), count.max(), 3))
+    for row, polygon in zip(vertices, polygons, strict=True):
+        row[: len(polygon)] = polygon
+    centroids = np.array([np.mean(polygon, axis=0) for polygon in polygons])
+    depth = np.full((camera.height, camera.width), np.inf)
+    pressure, none = np.zeros(depth.shape), np.zeros((len(polygons), 3))
+    ones = np.ones(len(polygons))
+    draw_faces(
+        vertices, count, centroids, ones, none, camera.focal_length, np.array(camera.center), depth, pressure
+    )
+    return depth
+
+
+def _turned(polygon, angle):
+    """A polygon turned about the optical axis."""
+    return polygon @ Rotation.from_rotvec([0.0, 0.0, angle]).as_matrix().T
+
+
+SQUARE = np.array([[-0.01, -0.01, 0.07], [0.01, -0.01, 0.07], [0.01, 0.01, 0.07], [-0.01, 0.01, 0.07]])
+
+
+@pytest.mark.parametrize("short", [0.0, 1.7e-18, 1e-16, 1e-14])
+def test_a_corner_that_is_there_twice_hides_no_pixel(short):
+    """Round-off would decide on which side of an edge without length pixels are, and leave faces undrawn."""
+    for k in range(40):
+        square = _turned(SQUARE, 0.1 * k)
+        away = short * np.array([np.cos(k), np.sin(k), np.sin(2.0 * k)])
+        doubled = np.insert(square, k % 4 + 1, square[k % 4] + away, axis=0)
+        expected = np.isfinite(_draw([square]))
+        assert expected.sum() > 1000
+        np.testing.assert_array_equal(np.isfinite(_draw([doubled])), expected)
+
+
+def test_pixels_on_a_shared_edge_are_seen_whatever_round_off_makes_of_it():
+    """Two halves of a square part along a diagonal of pixels, round-off from each other."""
+    camera = PinholeCamera(width=161, height=121, field_of_view=1.0)
+    rng = np.random.default_rng(2)
+    whole = np.isfinite(_draw([SQUARE], camera=camera))
+    for first in (SQUARE[[0, 1, 2]], SQUARE[[1, 2, 3]]):
+        second = -first * [1.0, 1.0, -1.0]
+        for _ in range(20):
+            halves = [half + rng.uniform(-1e-17, 1e-17, half.shape) for half in (first, second)]
+            seen = np.isfinite(_draw(halves, camera=camera))
+            assert seen[30:91, 60:101][whole[30:91, 60:101]].all()
+
+
+def test_a_face_without_width_is_not_drawn():
+    """Its normal is round-off: where pixels lie on it, it would put them anywhere."""
+    camera = PinholeCamera(width=161, height=121, field_of_view=1.0)
+    ends = np.array([[0.0, -0.01, 0.07], [0.0, 0.01, 0.07]])
+    sliver = np.vstack([ends, ends[1] + [1e-18, 0.0, 3e-18], ends[0] + [2e-18, 0.0, -1e-18]])
+    assert not np.isfinite(_draw([sliver], camera=camera)).any()
+
+
+def test_a_flat_contact_is_seen_without_holes():
+    """A bubble that a wide plate presses 1 cm flat: its corners leave edges without length on some faces."""
+    skin = geometry.ellipsoid(*SEMI_AXES, resolution=0.006, modulus=1e5)
+    X_WE = _pose(Rotation.random(random_state=5).as_matrix(), [0.1, 0.2, 0.3])
+    plate_E = _pose(Rotation.from_euler("x", 90.0, degrees=True).as_matrix(), [0.0, SEMI_AXES[1], 0.0])
+    patch = contact.compute_patch(skin, X_WE, geometry.box(0.2, 0.2, 0.02), X_WE @ plate_E)
+    for tilt in np.linspace(-0.3, 0.6, 10):
+        bubble, X_EC = _bubble(tilt)
+        pressed = bubble.draw([patch.faces], X_WE @ X_EC).pressure > 0.0
+        assert pressed.sum() > 500
+        np.testing.assert_array_equal(pressed, binary_fill_holes(pressed))
