@@ -65,7 +65,6 @@ class Imu(Sensor):
     def __init__(self, spec: Any, world: World) -> None:
         super().__init__(spec, world)
         self._gravity = np.array(world.scene.spec.gravity)
-        self._time_step = world.time_step
         # Variance of white noise: the square of its density (per square root of Hz) times the sample rate.
         samples = spec.rate or 1.0 / world.time_step
         self._variances = (
@@ -82,7 +81,7 @@ class Imu(Sensor):
         start, end = quaternions_of(np.array([X_WS0[:3, :3], X_WS[:3, :3]]))
         # In the axes at the middle of the step, to which the mean acceleration belongs.
         R_WM = matrix_of(start + end if start @ end >= 0.0 else start - end)
-        acceleration = (v_WS - v_WS0) / self._time_step
+        acceleration = (v_WS - v_WS0) / snapshot.length_of_step
         errors = self._errors(snapshot.step)
         return ImuReading(
             snapshot.time,

@@ -161,3 +161,36 @@ def test_a_sensor_of_the_scene_goes_before_one_of_the_same_name(tmp_path):
     assert world.sensors["a_tcp_fts_sensor"].sensor.rate == 50.0
     assert list(hs.World(without(world.scene, "a")).sensors) == ["b_tcp_fts_sensor"]
     assert list(pickle.loads(pickle.dumps(world)).sensors) == list(world.sensors)
+
+
+def swinging(solver, time_step):
+    """A rod on a hinge, with both sensors."""
+    scene = hs.SceneBuilder("swinging", time_step=time_step, solver=solver)
+    arm = scene.add_model("arm", xyz=(0, 0, 1), positions={"hinge": 0.4})
+    arm.add_link("base")
+    arm.add_link("rod", 1.0, center_of_mass=(0.3, 0, 0), inertia=(0.01, 0.01, 0.01))
+    arm.add_joint("hinge", "continuous", "base", "rod", axis=(0, 1, 0))
+    scene.add_sensor("wrist", "force_torque", "rod")
+    scene.add_sensor("imu", "imu", "rod", xyz=(0.3, 0, 0))
+    return hs.World(scene.build())
+
+
+@pytest.mark.parametrize("time_step", [5e-4, 1e-2])
+@pytest.mark.parametrize("solver", ["lagged", "continuous", {"model": "lagged", "accuracy": 1e-5}])
+def test_after_taking_over_it_reads_the_last_step_of_the_world_before(solver, time_step):
+    """In a world of other steps of another length: what swings is pulled and pushed, and let go after that step."""
+    world = swinging(solver, 1e-3)
+    world.apply_wrench("rod", [0.0, 0.0, 0.0, 1.0, 2.0, 3.0])
+    world.pull("rod", (0.3, 0.0, 0.0), (0.3, 0.0, 1.0), stiffness=500.0, damping=5.0)
+    world.step(40)
+    world.apply_wrench("rod", np.zeros(6))
+    world.let_go("rod")
+    other = swinging("lagged", time_step)
+    other.take_over(world)
+    for taken in (other, other.copy()):
+        for name in ("wrist", "imu"):
+            for now, then in zip(taken.sensors[name].read(), world.sensors[name].read(), strict=True):
+                np.testing.assert_allclose(now, then, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(taken.joint_wrench("hinge"), world.joint_wrench("hinge"), atol=1e-9)
+    other.step()
+    assert np.ptp([one.sensors["wrist"].read().force[2] for one in (other, world)]) > 0.5

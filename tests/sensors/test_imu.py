@@ -178,6 +178,22 @@ def test_a_world_that_takes_over_goes_on_reading():
     np.testing.assert_array_equal(read(other).specific_force, read(world).specific_force)
 
 
+@pytest.mark.parametrize("time_step", [1e-4, 1e-2])
+def test_a_world_of_another_time_step_reads_the_last_step_of_the_one_before(time_step):
+    """A change of velocity belongs to the step that made it, whatever the next ones are: no jump of gravity here."""
+    world = body()
+    world.step(200)
+    other = hs.World(world.scene.with_({"time_step": time_step}))
+    other.take_over(world)
+    np.testing.assert_allclose(read(other).specific_force, 0.0, atol=1e-9)
+    np.testing.assert_array_equal(read(other.copy()).specific_force, read(other).specific_force)
+    saved = other.save_state()
+    other.step()
+    np.testing.assert_allclose(read(other).specific_force, 0.0, atol=1e-9)
+    other.restore_state(saved)
+    np.testing.assert_allclose(read(other).specific_force, [0.0, 0.0, G])  # no step led here
+
+
 def test_copies_and_pickles_read_the_same():
     world = body(xyz=(0.1, 0, 0), accelerometer_noise_density=0.01)
     world.place("box", V_WB=[1.0, 2.0, 3.0, 0.0, 0.0, 0.0])

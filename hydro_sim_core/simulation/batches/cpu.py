@@ -234,7 +234,10 @@ class CpuWorlds:
         """With which momenta changed in these steps; see ``links.Worlds``."""
         if not self._worlds[0].follows_motion:
             return mean_motions(self.begins(), self.rows["machine.state.v"], self._worlds[0].time_step)
-        told = [world.motion_of_step(world.before_last_step, (world.q, world.v)) for world in self._worlds]
+        told = [
+            world.motion_of_step(world.before_last_step, (world.q, world.v), world.loads_of_last_step)
+            for world in self._worlds
+        ]
         q, mean, a = (np.array(rows) for rows in zip(*told, strict=True))
         return q, mean, a
 

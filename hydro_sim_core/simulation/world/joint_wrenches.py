@@ -29,13 +29,17 @@ Array = NDArray[np.float64]
 
 
 class StepLoads(NamedTuple):
-    """What pushed links during a step, beside contact.
+    """What pushed links during a step, beside contact, and how the step was taken.
 
     Attributes:
+        length: Length of the step, s. After ``World.take_over`` it is that of another world.
+        follows_motion: Whether the step followed the motion within it, see ``WorldJointWrenches.follows_motion``.
         wrenches: Those of ``World.apply_wrench`` by link.
         pulls: Springs that pulled.
     """
 
+    length: float
+    follows_motion: bool
     wrenches: Mapping[str, Array] = {}
     pulls: tuple[Pull, ...] = ()
 
@@ -128,15 +132,15 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
             before: Coordinates (nq,) and velocities (nv,) at its begin; None without one.
             after: The same at its end.
             patches: Its contact.
-            loads: What else pushed.
+            loads: What else pushed, and how it was taken.
         """
-        q, mean, a = self.motion_of_step(before, after)
+        q, mean, a = self.motion_of_step(before, after, loads)
         X_WL = self.frame_poses(q)
         wrench = self._momentum_rates(q, mean, a, X_WL)
         if before is not None:
             for link, pushed in self._pushes(X_WL, patches, loads):
                 wrench[link] -= pushed
-            for link, pulled in self._pull_wrenches(q, mean, after[1], X_WL, loads.pulls):
+            for link, pulled in self._pull_wrenches(q, mean, after[1], X_WL, loads):
                 wrench[link] -= pulled
         for parent, row in reversed(self._rows_of_tree):
             if parent >= 0:
@@ -144,7 +148,7 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         return Transmitted(wrench, X_WL)
 
     def motion_of_step(
-        self, before: tuple[Array, Array] | None, after: tuple[Array, Array]
+        self, before: tuple[Array, Array] | None, after: tuple[Array, Array], loads: StepLoads
     ) -> tuple[Array, Array, Array]:
         """Posture (nq,), velocities and accelerations (nv,) with which momentum changes in a step.
 
@@ -154,15 +158,16 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         Args:
             before: Coordinates (nq,) and velocities (nv,) at its begin; None without one.
             after: The same at its end.
+            loads: How it was taken.
         """
         if before is None:
             return after[0], after[1], np.zeros_like(after[1])
         q, v = before
-        a = (after[1] - v) / self.time_step
-        if self.follows_motion:
+        a = (after[1] - v) / loads.length
+        if loads.follows_motion:
             # A kinematic base has the velocity of its end from the step's begin on.
             v = np.where(self._built.model.tree.prescribed, after[1], v)
-            q = self._evaluator.moved(q, 0.75 * v + 0.25 * after[1], 0.5 * self.time_step)
+            q = self._evaluator.moved(q, 0.75 * v + 0.25 * after[1], 0.5 * loads.length)
         return q, 0.5 * (v + after[1]), a
 
     @property
@@ -172,7 +177,7 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
 
     @property
     def loads_of_last_step(self) -> StepLoads:
-        """What pushed links during the last step."""
+        """What pushed links during the last step, and how that was taken."""
         return self._loads_before
 
     @property
@@ -194,12 +199,21 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         return self.transmitted(self._before, (self.q, self.v), self.contacts, self._loads_before)
 
     def _present_loads(self) -> StepLoads:
-        """What pushes links now, a copy."""
-        loads = self._machine.loads
+        """What pushes links now, a copy, in steps of this world."""
+        step, loads = StepLoads(self.time_step, self.follows_motion), self._machine.loads
         if loads.num[0] == 0 and loads.num_pulls[0] == 0:
-            return StepLoads()
+            return step
         rows = np.flatnonzero(loads.wrench.any(axis=1))
-        return StepLoads({self.frame_names[row]: loads.wrench[row].copy() for row in rows}, self.pulls)
+        wrenches = {self.frame_names[row]: loads.wrench[row].copy() for row in rows}
+        return step._replace(wrenches=wrenches, pulls=self.pulls)
+
+    def _shared_loads(self, loads: StepLoads) -> StepLoads:
+        """Those of another world's loads that pushed links which this one has, too."""
+        rows = self._frame_index
+        wrenches = {link: wrench for link, wrench in loads.wrenches.items() if link in rows}
+        return loads._replace(
+            wrenches=wrenches, pulls=tuple(pull for pull in loads.pulls if pull.link in rows)
+        )
 
     def _momentum_rates(self, q: Array, v: Array, a: Array, X_WL: Array) -> Array:
         """Rates of the links' momenta (links, 6) relative to free fall, moments about the world's origin."""
@@ -230,14 +244,14 @@ class WorldJointWrenches(WorldPulls, WorldContacts):
         return found
 
     def _pull_wrenches(
-        self, q: Array, mean: Array, after: Array, X_WL: Array, pulls: Sequence[Pull]
+        self, q: Array, mean: Array, after: Array, X_WL: Array, loads: StepLoads
     ) -> Iterator[tuple[int, Array]]:
         """The same of springs, with the velocities (nv,) of the step in the mean and after it."""
-        if not pulls:
+        if not loads.pulls:
             return
-        follows, dt = self.follows_motion, self.time_step
+        follows, dt = loads.follows_motion, loads.length
         twists = self.frame_twists(q, mean if follows else after)
-        for pull in pulls:
+        for pull in loads.pulls:
             row = self._frame_index[pull.link]
             # A step from the first posture is implicit: the point goes on with the velocity at its end.
             drag = pull.damping + (0.0 if follows else dt * pull.stiffness)

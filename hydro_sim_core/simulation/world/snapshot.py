@@ -154,6 +154,11 @@ class Snapshot(Motion):
         }
         return MappingProxyType(forces)
 
+    @property
+    def length_of_step(self) -> float:
+        """Length of the last step, s: that from ``before`` to this state, which another world may have taken."""
+        return self._loads.length
+
     def joint_wrench(self, joint: str) -> Array:
         """Torque and force (6,) that a joint transmits; see ``World.joint_wrench``."""
         return self.wrench_through(self._world.carried_by(joint), np.eye(4))

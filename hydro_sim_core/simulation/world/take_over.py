@@ -17,6 +17,8 @@ class WorldTakeOver(WorldJointWrenches):
         """Continue from another world: at its time, and with the state of everything that both have, by name.
 
         All else starts at its place. Contacts of shared pairs stay, and targets of drives, with gains of this scene.
+        Until the first step, sensors and joint wrenches tell of the last one of the other world, with this one's masses
+        and gravity.
 
         Raises:
             InputError: It is no world, or its time is no whole number of time steps of this one.
@@ -27,7 +29,7 @@ class WorldTakeOver(WorldJointWrenches):
         self._state.step[0] = steps
         self._drives.keep_own_gains(other._drives, self.q)
         if other._before is not None:
-            self._loads_before = self._present_loads()
+            self._loads_before = self._shared_loads(other._loads_before)
             self._before = carry_over_motion(other._built, other._before, self._built, (self.q, self.v))
         released = [name for name in other._script.released if name in self._script.targets]
         self._script.resume(released)

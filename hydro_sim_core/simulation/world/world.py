@@ -44,7 +44,6 @@ from hydro_sim_core.simulation.stepping.soft_model import SoftPairs
 from hydro_sim_core.simulation.stepping.step import OF_POINTS
 from hydro_sim_core.simulation.world.commands import WorldCommands
 from hydro_sim_core.simulation.world.drives import DriveBank
-from hydro_sim_core.simulation.world.joint_wrenches import StepLoads
 from hydro_sim_core.simulation.world.motion import WorldMotion
 from hydro_sim_core.simulation.world.saved_state import (
     SavedState,
@@ -147,7 +146,7 @@ class World(WorldMotion, WorldCommands, WorldStretches, WorldTakeOver):
         self._machine.restart(self._q0)
         self._stepper = self._make_stepper()
         self._failed_step: SavedState | None = None
-        self._before, self._loads_before = None, StepLoads()
+        self._before, self._loads_before = None, self._present_loads()
         self._drives.hold(self._q0)
         self._script = Script(self._commands)
 
