@@ -238,7 +238,7 @@ class WorldMotion(WorldParts):
         return row
 
     def applied_wrench(self, link: str) -> Array:
-        """The wrench (6,) that ``apply_wrench`` set for a link, a copy.
+        """The wrench (6,) that ``apply_wrench`` set for a link, a copy; what touches it is ``contact_wrench``.
 
         Raises:
             InputError: There is no such link.
