@@ -1,9 +1,11 @@
-"""The rim of a soft pad, as wide as the pad is deep: what a step leaves out of it is told as that, and no more."""
+"""The rim of a soft pad, as wide as the pad is deep: it bears in contact that lasts, and is told where it does not."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
 
 import hydro_sim_core as hs
 
@@ -12,9 +14,8 @@ EDGE, MODULUS = 0.02, 2e5
 SLOPE = MODULUS / (0.5 * EDGE)
 
 
-def pressed_cube(force: float, integrator: str | None = None) -> hs.World:
+def pressed_cube(force: float, **solver: str) -> hs.World:
     """A soft cube on a vertical guide without weight, pressed on rigid ground by a force (N) until it rests."""
-    solver = {} if integrator is None else {"integrator": integrator}
     scene = hs.SceneBuilder(
         "pad", time_step=1e-3, gravity=(0, 0, 0), contact={"modulus": MODULUS}, solver=solver
     )
@@ -34,29 +35,91 @@ def force_of_field(depth: float) -> float:
     return SLOPE * (EDGE**2 * depth - 2.0 * EDGE * depth**2 + 4.0 / 3.0 * depth**3)
 
 
-@pytest.mark.parametrize("force", [3.0, 10.0])
-def test_a_step_lets_the_underside_bear_and_tells_what_the_rim_would(force: float) -> None:
-    """A reviewer saw such pads told to be past their medial surface, which is five times as deep."""
+def depth_of_field(force: float) -> float:
+    """Depth at which the cube bears a force (N) by the energy of its field, m."""
+    return float(brentq(lambda depth: force_of_field(depth) - force, 0.0, 0.4 * EDGE))
+
+
+@pytest.mark.parametrize("force", [3.0, 10.0, 15.0])
+def test_a_pad_bears_with_its_rim_in_contact_that_lasts(force: float) -> None:
+    """A reviewer saw it bear without: 1.91 mm deep under 10 N in place of 1.45 mm, and 12 N were too much for it."""
     world = pressed_cube(force)
-    depth = float(world.joint_positions()[0])
-    assert force == pytest.approx(SLOPE * depth * (EDGE - 2.0 * depth) ** 2, rel=0.01)
+    assert float(world.joint_positions()[0]) == pytest.approx(depth_of_field(force), rel=3e-3)
+    assert world.diagnostics()["deep_steps"] == 0
+    assert world.contact_summary().warnings == ()
     (patch,) = world.contacts
+    assert patch.faded_force == pytest.approx(0.0, abs=1e-4 * force)
+
+
+def test_drakes_steps_let_the_underside_bear_alone() -> None:
+    depth = float(pressed_cube(5.0, parity="drake").joint_positions()[0])
+    assert SLOPE * depth * (EDGE - 2.0 * depth) ** 2 == pytest.approx(5.0, rel=0.01)
+
+
+def test_pads_keep_what_they_are_pressed_on_deeper_than_a_sixth_of_their_width() -> None:
+    """Two soft pads hold a plate: without their rims no more than 11.9 N press, and they gave way at once."""
+    force = 15.0
+    scene = hs.SceneBuilder("grasp", time_step=1e-3, contact={"modulus": MODULUS, "friction": 0.5})
+    hand = scene.add_model("hand")
+    hand.add_link("palm")
+    for side, x in (("left", -1.0), ("right", 1.0)):
+        hand.add_link(side, mass=0.1).add_shape("box", size=3 * (EDGE,))
+        at, axis = (x * (0.5 * EDGE + 0.0025), 0, 0), (-x, 0, 0)
+        hand.add_joint(f"{side}_slide", "prismatic", "palm", side, xyz=at, axis=axis, lower=-0.02, upper=0.02)
+    plate = scene.add_body("plate", mass=0.2)
+    plate.add_shape("box", size=(0.004, 0.06, 0.1), compliance="rigid")
+    world = hs.World(scene.build())
+    world.set_command({"left_slide": force, "right_slide": force})
+    world.step(1000)
+    slides = world.joint_positions()[:2]
+    assert slides == pytest.approx(2 * [depth_of_field(force) + 0.0005], rel=2e-3)
+    assert abs(world.frame_pose("plate")[2, 3]) < 2e-4
+
+
+@pytest.mark.parametrize("time_step", [1e-3, 5e-3])
+@pytest.mark.parametrize("modulus", [1e5, 1e6])
+def test_rims_give_bodies_that_bounce_no_energy(modulus: float, time_step: float) -> None:
+    """Forty hits a row, half of them flat, without friction and dissipation, which would hide what a rim gives."""
+    random = np.random.default_rng(5)
+    contact = {"modulus": modulus, "friction": 0.0, "dissipation": 0.0}
+    scene = hs.SceneBuilder("drop", time_step=time_step, gravity=(0, 0, 0), contact=contact)
+    scene.add_ground()
+    scene.add_body("pad", mass=0.1, xyz=(0, 0, 1)).add_shape("box", size=(0.04, 0.04, 0.02))
+    world = hs.World(scene.build())
+    for k in range(40):
+        turn = random.normal(size=3) * (2.0 if k % 2 else 1e-3)
+        spin = random.normal(size=3) * (10.0 if k % 4 > 1 else 0.0)
+        pose = np.eye(4)
+        pose[:3, :3], pose[2, 3] = Rotation.from_rotvec(turn).as_matrix(), 0.035
+        world.reset()
+        world.place("pad", pose, [*spin, *random.normal(size=2) * 0.3, -random.uniform(0.1, 2.0)])
+        before = world.energies().kinetic
+        world.step(round(0.3 / time_step))
+        assert world.energies().kinetic <= before * (1.0 + 1e-9), k
+
+
+def test_the_first_step_tells_of_the_rim_that_it_leaves_out() -> None:
+    """It was told to be past its medial surface, which is five times as deep."""
+    depth = 2e-3
+    scene = hs.SceneBuilder("pad", time_step=1e-5, contact={"modulus": MODULUS})
+    scene.add_ground()
+    scene.add_body("pad", mass=1.0, xyz=(0, 0, 0.5 * EDGE - depth)).add_shape("box", size=3 * (EDGE,))
+    world = hs.World(scene.build())
+    world.step()
+    (patch,) = world.contacts
+    underside = SLOPE * depth * (EDGE - 2.0 * depth) ** 2
     assert patch.dropped_force == 0.0
     assert not patch.quality.is_deep
     assert world.diagnostics()["deep_steps"] == 0
     # Its faces reach into the margin, and are told with the pressure at their centroids.
-    assert patch.faded_force == pytest.approx(force_of_field(depth) - force, rel=0.07)
-    told = [str(warning) for warning in world.contact_summary().warnings]
-    if force == 3.0:
-        assert told == []
-        return
-    (line,) = told
-    assert "the rim, as wide as it is deep, bears nothing in a step, 20 % of the force" in line
-    assert "solver.integrator to continuous" in line
+    assert patch.faded_force == pytest.approx(force_of_field(depth) - underside, rel=0.07)
+    (warning,) = world.contact_summary().warnings
+    assert "the rim, as wide as it is deep, bears nothing in a step" in warning.problem
+    assert "solver.integrator to continuous" in warning.mend
 
 
 def test_the_continuous_integrator_bears_the_rim_and_tells_of_nothing() -> None:
-    world = pressed_cube(10.0, "continuous")
+    world = pressed_cube(10.0, integrator="continuous")
     assert force_of_field(float(world.joint_positions()[0])) == pytest.approx(10.0, rel=1e-3)
     assert world.diagnostics()["deep_steps"] == 0
     assert world.contact_summary().warnings == ()

@@ -19,8 +19,10 @@ from hydro_sim_core.contact.pressure_field.faces import (
     face_at,
     is_past_upright,
     share_ahead,
+    share_of_rim,
     share_of_rise,
     speed_along_normal,
+    steepness_of,
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
 from hydro_sim_core.simulation.stepping.arcs import find_arcs, follow_arcs
@@ -54,6 +56,12 @@ from hydro_sim_core.triples import dot
 #: 1.1 would add no energy, but also suppress the rattling of a stiff rod without margin that
 #: ``experiments/margin_rod.py`` reproduces.
 FIRST_REACH = 5.0
+#: Depth of a rim at which it begins to press, as a share of the smaller body: a shallower one bears next to nothing,
+#: and where a step is long beside the contact, as on stiff bodies that bounce, it would press for too long.
+RIM_DEPTH = 1e-3
+#: Least fall of a rim's pressure as bodies part, over the steepness of its field: then it ends twice as far away as the
+#: rim is deep. By the slope across it alone, next to nothing, it would press until the step ends.
+RIM_SLOPE = 0.5
 #: Lower bound of the inverse mass of a patch, 1/kg. Laws divide by it, and it is zero if the reference point cannot
 #: move, as on a hinge axis.
 LEAST_INVERSE_MASS = 1e-9
@@ -108,7 +116,7 @@ def load_part(model, state, scratch, team):
 def _load_patch(model, state, scratch, p, dt, block):
     """Load a patch, with face blocks from ``block`` on; return the next free one.
 
-    Reads model: pair_dissipation, pair_friction; scratch: factor, response; state: dt_previous, overlaps;
+    Reads model: pair_dissipation, pair_flat, pair_friction; scratch: factor, response; state: dt_previous, overlaps;
     scratch.faces: data; scratch.patches: first_face, pair; scratch.problem: end_block.
     Writes scratch: response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, end_block, first_block,
     friction.
@@ -120,14 +128,17 @@ def _load_patch(model, state, scratch, p, dt, block):
     if model.grained.shape[0] > 0:
         _set_grain(model, scratch, p)
     set_patch_jacobian(model, scratch, p)
-    if state.dt_previous[0] > 0.0 and state.overlaps[pair]:
+    lasts = state.dt_previous[0] > 0.0 and state.overlaps[pair] != 0
+    if lasts:
         follow_arcs(model, scratch, p, dt)
     inverse_mass = mean_inverse_mass(problem, p, scratch.factor, scratch.response)
     problem.delassus[p] = max(inverse_mass, LEAST_INVERSE_MASS)
     reach = _reach(model, state, scratch, p)
     ways = choose_directions(model, scratch, p)
     problem.first_block[p] = block
-    problem.end_block[p] = _fill_blocks(model, scratch, p, dt, reach, ways)
+    # The sizes of bodies do not tell of a contact that begins: there the rim is left out.
+    rim_depth = RIM_DEPTH * reach if lasts and model.pair_flat[pair] != 0.0 else math.inf
+    problem.end_block[p] = _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth)
     return problem.end_block[p]
 
 
@@ -205,7 +216,7 @@ def _reach(model, state, scratch, p):
 
 
 @kernel
-def _fill_blocks(model, scratch, p, dt, reach, ways):
+def _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth):
     """Write the faces of patch p into blocks, padded with faces without force; return the next free block.
 
     Linear damping acts like a longer look-ahead, f = k (-phi - (dt + relaxation) v_n), but not on faces that do not
@@ -213,7 +224,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
 
     The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
     the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies. What is false
-    in the rise of pressures is taken off (see ``passing_faces``). ``ways`` is what ``choose_directions`` tells.
+    in the rise of pressures is taken off (see ``passing_faces``). ``ways`` is what ``choose_directions`` tells, and
+    ``rim_depth`` the depth at which the rim of a pad begins to press, m (see ``share_of_rim``).
 
     Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
     model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR,
@@ -235,15 +247,18 @@ def _fill_blocks(model, scratch, p, dt, reach, ways):
         falls = face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE
         if face.area <= MIN_AREA or (falls and not is_recovered and is_past_upright(face)):
             continue
-        rising = 1.0 if is_recovered else 0.0 if falls else share_of_rise(face)
-        if rising < 1.0:
-            lost = (1.0 - rising) * face.area * max(face.pressure, 0.0)
+        pressing, rim = 1.0 if is_recovered else 0.0 if falls else share_of_rise(face), 0.0
+        if pressing < 1.0:
+            rim = share_of_rim(face, scratch.push[pair], rim_depth)
+            pressing = max(pressing, rim)
+            lost = (1.0 - pressing) * face.area * max(face.pressure, 0.0)
             faded += lost * share_ahead(face.normal, scratch.push[pair])
-        if rising == 0.0:
+        if pressing == 0.0:
             continue
         area, slope = set_push(face, ways, scratch.mean_push, push)
+        slope = max(slope, RIM_SLOPE * rim * steepness_of(face))
         num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points)
-        share = rising * area / num
+        share = pressing * area / num
         false_rise = dt * rise_of_passing(face, p_GR, V, motion) if slides else 0.0
         way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
