@@ -14,10 +14,10 @@ EDGE, MODULUS = 0.02, 2e5
 SLOPE = MODULUS / (0.5 * EDGE)
 
 
-def pressed_cube(force: float, **solver: str) -> hs.World:
+def pressed_cube(force: float, time_step: float = 1e-3, **solver: str) -> hs.World:
     """A soft cube on a vertical guide without weight, pressed on rigid ground by a force (N) until it rests."""
     scene = hs.SceneBuilder(
-        "pad", time_step=1e-3, gravity=(0, 0, 0), contact={"modulus": MODULUS}, solver=solver
+        "pad", time_step=time_step, gravity=(0, 0, 0), contact={"modulus": MODULUS}, solver=solver
     )
     scene.add_ground()
     model = scene.add_model("press", xyz=(0, 0, 0.5 * EDGE))
@@ -26,7 +26,7 @@ def pressed_cube(force: float, **solver: str) -> hs.World:
     model.add_joint("slide", "prismatic", "guide", "pad", axis=(0, 0, -1), lower=-1, upper=1)
     world = hs.World(scene.build())
     world.set_command({"slide": force})
-    world.step(1000)
+    world.step(round(3.0 / time_step))
     return world
 
 
@@ -40,11 +40,14 @@ def depth_of_field(force: float) -> float:
     return float(brentq(lambda depth: force_of_field(depth) - force, 0.0, 0.4 * EDGE))
 
 
-@pytest.mark.parametrize("force", [3.0, 10.0, 15.0])
-def test_a_pad_bears_with_its_rim_in_contact_that_lasts(force: float) -> None:
-    """A reviewer saw it bear without: 1.91 mm deep under 10 N in place of 1.45 mm, and 12 N were too much for it."""
-    world = pressed_cube(force)
-    assert float(world.joint_positions()[0]) == pytest.approx(depth_of_field(force), rel=3e-3)
+@pytest.mark.parametrize(("force", "time_step"), [(3.0, 1e-3), (10.0, 1e-3), (15.0, 1e-3), (5.0, 1e-2)])
+def test_a_pad_bears_with_its_rim_in_contact_that_lasts(force: float, time_step: float) -> None:
+    """A reviewer saw it bear without: 1.91 mm deep under 10 N in place of 1.45 mm, and 12 N were too much for it.
+
+    With a step of 10 ms the margin is as wide as the rim, so that faces lie in it for half.
+    """
+    world = pressed_cube(force, time_step)
+    assert float(world.joint_positions()[0]) == pytest.approx(depth_of_field(force), rel=5e-5)
     assert world.diagnostics()["deep_steps"] == 0
     assert world.contact_summary().warnings == ()
     (patch,) = world.contacts
@@ -111,8 +114,7 @@ def test_the_first_step_tells_of_the_rim_that_it_leaves_out() -> None:
     assert patch.dropped_force == 0.0
     assert not patch.quality.is_deep
     assert world.diagnostics()["deep_steps"] == 0
-    # Its faces reach into the margin, and are told with the pressure at their centroids.
-    assert patch.faded_force == pytest.approx(force_of_field(depth) - underside, rel=0.07)
+    assert patch.faded_force == pytest.approx(force_of_field(depth) - underside, rel=1e-4)
     (warning,) = world.contact_summary().warnings
     assert "the rim, as wide as it is deep, bears nothing in a step" in warning.problem
     assert "solver.integrator to continuous" in warning.mend

@@ -35,8 +35,6 @@ ROUND_OFF = 1e-9
 UPRIGHT = 0.02
 #: Cosine of that angle from which a face presses whole in a step; less of it does the more upright it is.
 SURE_RISE = 0.1
-#: Shares of a face's force along that of the contact up to which an upright one is a side, and from which it is a rim.
-SIDE, RIM = 0.7, 0.9
 #: Depth above which an upright face of a skin counts, m: less is what lies flush.
 FLUSH = 1e-7
 
@@ -190,31 +188,6 @@ def share_of_rise(face):
     if least > 0.0 and along2 <= (1.0 / SURE_RISE**2 - 1.0) * (least * least):
         return 1.0
     return min(max((cosine_of_rise(face) - UPRIGHT) / (SURE_RISE - UPRIGHT), 0.0), 1.0)
-
-
-@kernel(inline=True)
-def share_of_rim(face, push, least):
-    """Share of an upright face that presses as the rim of a soft pad in contact that lasts, from 0 to 1.
-
-    As bodies come closer the pressure on a rim stays as it is, and the rim gets wider: so the energy of the contact has
-    it. A rim faces the way that the contact pushes; the sides of what sank into something soft are across it. The share
-    falls to nothing with the angle to that way (``RIM`` to ``SIDE``), with a turn past upright (``SURE_RISE``) and with
-    the depth, from twice ``least``, m, to that.
-
-    Args:
-        face: ``Face``.
-        push: (3,) force of the contact, N; without one there is no rim.
-        least: Depth at which a rim begins to press, m; infinite for none.
-
-    Reads face: normal, pressure.
-    """
-    begin = least * steepness_of(face)
-    if not 0.0 < begin < face.pressure or (push[0] == 0.0 and push[1] == 0.0 and push[2] == 0.0):
-        return 0.0
-    deep = min(face.pressure / begin - 1.0, 1.0)
-    along = min(max((share_ahead(face.normal, push) - SIDE) / (RIM - SIDE), 0.0), 1.0)
-    standing = min(max(1.0 + cosine_of_rise(face) / SURE_RISE, 0.0), 1.0)
-    return deep * along * standing
 
 
 @kernel(inline=True)

@@ -19,9 +19,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     face_at,
     is_past_upright,
     share_ahead,
-    share_of_rim,
     share_of_rise,
-    speed_along_normal,
     steepness_of,
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
@@ -36,8 +34,14 @@ from hydro_sim_core.simulation.stepping.face_points import (
 )
 from hydro_sim_core.simulation.stepping.passing_faces import rise_of_passing, set_sliding
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
+from hydro_sim_core.simulation.stepping.rims import (
+    RIM_SLOPE,
+    depth_of_rims,
+    fastest_face,
+    pressed_part,
+    share_of_rim,
+)
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
-from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import (
     DRIFT,
     DRIFT_BEFORE,
@@ -56,12 +60,6 @@ from hydro_sim_core.triples import dot
 #: 1.1 would add no energy, but also suppress the rattling of a stiff rod without margin that
 #: ``experiments/margin_rod.py`` reproduces.
 FIRST_REACH = 5.0
-#: Depth of a rim at which it begins to press, as a share of the smaller body: a shallower one bears next to nothing,
-#: and where a step is long beside the contact, as on stiff bodies that bounce, it would press for too long.
-RIM_DEPTH = 1e-3
-#: Least fall of a rim's pressure as bodies part, over the steepness of its field: then it ends twice as far away as the
-#: rim is deep. By the slope across it alone, next to nothing, it would press until the step ends.
-RIM_SLOPE = 0.5
 #: Lower bound of the inverse mass of a patch, 1/kg. Laws divide by it, and it is zero if the reference point cannot
 #: move, as on a hinge axis.
 LEAST_INVERSE_MASS = 1e-9
@@ -136,8 +134,7 @@ def _load_patch(model, state, scratch, p, dt, block):
     reach = _reach(model, state, scratch, p)
     ways = choose_directions(model, scratch, p)
     problem.first_block[p] = block
-    # The sizes of bodies do not tell of a contact that begins: there the rim is left out.
-    rim_depth = RIM_DEPTH * reach if lasts and model.pair_flat[pair] != 0.0 else math.inf
+    rim_depth = depth_of_rims(scratch, p, reach, dt) if lasts and model.pair_flat[pair] != 0.0 else math.inf
     problem.end_block[p] = _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth)
     return problem.end_block[p]
 
@@ -196,9 +193,7 @@ def _reach(model, state, scratch, p):
     At most the size of the smaller body. Bodies that were not in contact at the last posture overlap at most by their
     approach since then.
 
-    Reads model: pair_rows; scratch: twist; state: dt_previous, overlaps; scratch.faces: data; scratch.patches:
-    first_face, p_GR, pair; scratch.problem: v0.
-    Writes scratch: twist.
+    Reads model: pair_rows; state: dt_previous, overlaps; scratch.patches: pair.
     """
     pair = scratch.patches.pair[p]
     reach = min(
@@ -207,12 +202,7 @@ def _reach(model, state, scratch, p):
     )
     if state.dt_previous[0] == 0.0 or state.overlaps[pair]:
         return reach
-    data, problem, V = scratch.faces.data, scratch.problem, scratch.twist
-    relative_twist(problem, p, problem.v0, DRIFT_BEFORE, V)
-    p_GR, fastest = scratch.patches.p_GR[p], 0.0
-    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        fastest = max(fastest, abs(speed_along_normal(face_at(data, f), p_GR, V)))
-    return min(reach, FIRST_REACH * state.dt_previous[0] * fastest)
+    return min(reach, FIRST_REACH * state.dt_previous[0] * fastest_face(scratch, p))
 
 
 @kernel
@@ -224,8 +214,8 @@ def _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth):
 
     The force ends within the ``reach`` of the patch, m. Where the pressure gradient along the normal is small, as at
     the rim of a box and deep in any body, the slope alone would push over metres and throw light bodies. What is false
-    in the rise of pressures is taken off (see ``passing_faces``). ``ways`` is what ``choose_directions`` tells, and
-    ``rim_depth`` the depth at which the rim of a pad begins to press, m (see ``share_of_rim``).
+    in the rise of pressures is taken off (see ``passing_faces``), and from ``rim_depth``, m, on rims press (see
+    ``rims``). ``ways`` is what ``choose_directions`` tells.
 
     Reads model: pair_flat, pair_moments, pair_relaxation; scratch: face_points, mean_push, push, push_along, twist;
     model.options: stiction_speed; scratch.faces: data; scratch.patches: apart, area, first_face, is_recovered, p_GR,
@@ -247,22 +237,27 @@ def _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth):
         falls = face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE
         if face.area <= MIN_AREA or (falls and not is_recovered and is_past_upright(face)):
             continue
-        pressing, rim = 1.0 if is_recovered else 0.0 if falls else share_of_rise(face), 0.0
-        if pressing < 1.0:
-            rim = share_of_rim(face, scratch.push[pair], rim_depth)
-            pressing = max(pressing, rim)
-            lost = (1.0 - pressing) * face.area * max(face.pressure, 0.0)
-            faded += lost * share_ahead(face.normal, scratch.push[pair])
-        if pressing == 0.0:
+        share, rim = 1.0 if is_recovered else 0.0 if falls else share_of_rise(face), 0.0
+        pressed, force, centre = face.area, 0.0, (0.0, 0.0, 0.0)
+        if share < 1.0:
+            pressed, force, centre = pressed_part(scratch.faces, f, face)
+            rim = share_of_rim(face, pressed, force, scratch.push[pair], rim_depth)
+            faded += (1.0 - max(share, rim)) * force * share_ahead(face.normal, scratch.push[pair])
+        if max(share, rim) == 0.0:
             continue
         area, slope = set_push(face, ways, scratch.mean_push, push)
-        slope = max(slope, RIM_SLOPE * rim * steepness_of(face))
-        num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points)
-        share = pressing * area / num
+        mean, way = face.pressure, (0.0, 0.0, 0.0)
+        if rim > share:
+            num, share, mean, way = 1, rim * pressed, force / pressed, centre
+            slope = max(slope, RIM_SLOPE * steepness_of(face))
+        else:
+            num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points)
+            share *= area / num
+            if lacks_moments:
+                way = way_to_pressure(scratch.faces, f, face, num, points)
         false_rise = dt * rise_of_passing(face, p_GR, V, motion) if slides else 0.0
-        way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else (0.0, 0.0, 0.0)
         for j in range(num):
-            pressure = pressure_at(face, points[j]) if num > 1 else face.pressure
+            pressure = pressure_at(face, points[j]) if num > 1 else mean
             out, ahead = blocks[block], dt + relaxation if pressure > 0.0 else dt
             for i in range(3):
                 x_i = face.centroid[i] - p_GR[i] + way[i]
