@@ -28,6 +28,7 @@ from hydro_sim_core.simulation.stepping.face_points import POINTS
 from hydro_sim_core.simulation.stepping.patch_table import PatchTable, make_patch_table
 from hydro_sim_core.simulation.stepping.point_model import PointPairs, PointScratch, make_point_scratch
 from hydro_sim_core.simulation.stepping.pulls import NUM_PULL_COLUMNS, STIFFNESS
+from hydro_sim_core.simulation.stepping.slide_model import Slide, make_slide
 from hydro_sim_core.solvers.options import SolverOptions, SolverScratch, make_solver_scratch
 from hydro_sim_core.solvers.problem import ContactProblem, make_problem
 
@@ -248,6 +249,7 @@ class Scratch(NamedTuple):
         depth: (G,) largest depth of a face of each geometry, m.
         false_pair: (P,) rows of ``Model.pairs`` of pairs of which faces were left out (see ``false_faces``).
         num_false: (1,) number of these.
+        slide: ``Slide``.
     """
 
     R_WB: Float3D
@@ -304,6 +306,7 @@ class Scratch(NamedTuple):
     depth: Float1D
     false_pair: Int1D
     num_false: Int1D
+    slide: Slide
 
 
 class MachineData(NamedTuple):
@@ -449,6 +452,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         depth=np.zeros(num_geometries),
         false_pair=np.zeros(num_pairs, dtype=np.int64),
         num_false=np.zeros(1, dtype=np.int64),
+        slide=make_slide(nv),
     )
 
 

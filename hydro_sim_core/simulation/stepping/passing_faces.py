@@ -5,6 +5,9 @@ A step takes the pressure of a face to rise by the slope along its normal times 
 moves halfway between both bodies. What slides carries its faces along, or leaves them behind: beside the flat that
 carries a sliding box a face leans, and at the places of the box its pressure stays, though the slope along its normal
 promises a wall.
+
+How bodies slide is known before the step; one that is struck, or whose support starts, slides otherwise in it. Where
+that changes what the faces press with, the step is solved again (decision 54).
 """
 
 from __future__ import annotations
@@ -12,10 +15,17 @@ from __future__ import annotations
 import math
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import face_at
+from hydro_sim_core.contact.pressure_field.faces import face_at, share_of_rise, speed_along_normal
 from hydro_sim_core.simulation.stepping.collision import MIN_SLOPE
 from hydro_sim_core.solvers.patch_work import relative_twist
-from hydro_sim_core.solvers.problem import DRIFT_BEFORE
+from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
+
+#: Force of a patch that is falsely foreseen, as a share of all, above which a step is solved again.
+MOST_FALSE = 0.02
+#: Most times that it is.
+MOST_AGAIN = 5
+#: Bounds of the share of a change that is taken next.
+LEAST_SHARE, MOST_SHARE = 0.2, 5.0
 
 
 @kernel(inline=True)
@@ -68,14 +78,89 @@ def keep_sliding(push, V):
 
 
 @kernel
+def slide_as_before(scratch):
+    """Take bodies to slide in the step as before it.
+
+    Reads scratch.problem: v0.
+    Writes scratch.slide: drift, v.
+    """
+    for k in range(scratch.slide.v.shape[0]):
+        scratch.slide.v[k] = scratch.problem.v0[k]
+    scratch.slide.drift[0] = DRIFT_BEFORE
+
+
+@kernel
+def slides_otherwise(model, scratch, dt, again):
+    """Whether bodies slide otherwise in the solved step than faces were loaded for, so that these press falsely.
+
+    Then faces are to be loaded for how they slide in it; from the third time on (``again``) for where that leads to, by
+    Aitken's rule.
+
+    Reads model: pair_flat; scratch.patches: is_recovered, pair; scratch.points: num_faced; scratch.slide: change,
+    share, v; scratch.solver: v.
+    Writes scratch.slide: change, drift, share, v.
+    """
+    slide, solved, is_false = scratch.slide, scratch.solver.v, False
+    for p in range(scratch.points.num_faced[0]):
+        pair = scratch.patches.pair[p]
+        if model.pair_flat[pair] != 0.0 and not scratch.patches.is_recovered[p]:
+            is_false = is_false or _presses_falsely(scratch, p, pair, dt)
+    if not is_false:
+        return False
+    square = product = 0.0
+    for k in range(model.forest.velocities.shape[0]):
+        change = solved[k] - slide.v[k]
+        product += slide.change[k] * (change - slide.change[k])
+        square += (change - slide.change[k]) ** 2
+        slide.change[k] = change
+    share = -slide.share[0] * product / square if again > 1 and square > 0.0 else 1.0
+    slide.share[0] = share = min(max(share, LEAST_SHARE), MOST_SHARE)
+    for k in range(model.forest.velocities.shape[0]):
+        slide.v[k] += share * slide.change[k]
+    slide.drift[0] = DRIFT
+    return True
+
+
+@kernel
+def _presses_falsely(scratch, p, pair, dt):
+    """Whether faces of patch p press otherwise with how bodies slide in the solved step than they were loaded for.
+
+    Reads scratch: push; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.problem: dissipation;
+    scratch.slide: drift, twists, v; scratch.solver: v.
+    Writes scratch.slide: twists.
+    """
+    problem, slide, push, p_GR = scratch.problem, scratch.slide, scratch.push[pair], scratch.patches.p_GR[p]
+    V, taken, solved = slide.twists[0], slide.twists[1], slide.twists[2]
+    relative_twist(problem, p, slide.v, slide.drift[0], taken)
+    relative_twist(problem, p, scratch.solver.v, DRIFT, V)
+    for i in range(6):
+        solved[i] = V[i]
+    keep_sliding(push, taken)
+    keep_sliding(push, solved)
+    motion_taken, motion = motion_of_patch(scratch, p, taken), motion_of_patch(scratch, p, solved)
+    changed = total = 0.0
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        face = face_at(scratch.faces.data, f)
+        if face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE:
+            continue
+        _, _, approach = rates_of_face(face, p_GR, V)
+        pressure, area = face.pressure - dt * approach, face.area * share_of_rise(face)
+        area *= max(1.0 - problem.dissipation[p] * speed_along_normal(face, p_GR, V), 0.0)
+        was = max(pressure - dt * rise_of_passing(face, p_GR, taken, motion_taken), 0.0)
+        now = max(pressure - dt * rise_of_passing(face, p_GR, solved, motion), 0.0)
+        changed, total = changed + area * abs(was - now), total + area * now
+    return changed > MOST_FALSE * total
+
+
+@kernel
 def set_sliding(scratch, p, pair, V):
     """Write how the bodies of patch p slide to the twist V (6,), and tell the share of it with which the patch moves.
 
-    V is that of B relative to A before the step, about the reference point, in the axes of B.
+    V is that of B relative to A, before the step or as it was solved last, about the reference point, in the axes of B.
 
-    Reads scratch: push; scratch.problem: v0.
+    Reads scratch: push; scratch.slide: drift, v.
     """
-    relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
+    relative_twist(scratch.problem, p, scratch.slide.v, scratch.slide.drift[0], V)
     keep_sliding(scratch.push[pair], V)
     return motion_of_patch(scratch, p, V)
 

@@ -21,6 +21,7 @@ from hydro_sim_core.simulation.stepping.joint_forces import (
 )
 from hydro_sim_core.simulation.stepping.look_ahead import pieces_after, pieces_before
 from hydro_sim_core.simulation.stepping.model import MachineData
+from hydro_sim_core.simulation.stepping.passing_faces import MOST_AGAIN, slide_as_before, slides_otherwise
 from hydro_sim_core.simulation.stepping.patch_loading import load_patches
 from hydro_sim_core.simulation.stepping.placement import place_geometries
 from hydro_sim_core.simulation.stepping.point_contacts import find_points, load_points, look_at_points
@@ -237,6 +238,19 @@ def _solve(machine, solve, dt, accept):
     stiffen_by_pulls(model, machine.loads, scratch, dt)
     load_joints(model, state, machine.drives, scratch, dt, RETURN_SPEED)
     _guess(model, state, machine.drives, scratch, dt)
+    slide_as_before(scratch)
+    converged = _solve_contacts(machine, solve, dt, accept)
+    for again in range(MOST_AGAIN):
+        if not slides_otherwise(model, scratch, dt, again):
+            break
+        converged = _solve_contacts(machine, solve, dt, accept)
+    return converged
+
+
+@kernel
+def _solve_contacts(machine, solve, dt, accept):
+    """Load contacts into the problem of a step and solve it, from the velocities of the solver on."""
+    model, state, scratch = machine.model, machine.state, machine.scratch
     load_patches(model, state, scratch, dt)
     load_points(model, state, scratch, dt)
     converged = solve_with_coriolis_forces(machine, solve, dt, accept)

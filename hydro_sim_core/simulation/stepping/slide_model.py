@@ -1,0 +1,32 @@
+"""Memory for how bodies are taken to slide along each other in a step (see ``passing_faces``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hydro_sim_core.compilation import Float1D, Float2D, Int1D
+
+
+class Slide(NamedTuple):
+    """How bodies are taken to slide along each other in a step.
+
+    Attributes:
+        v: (nv,) velocities, in the order of the problem.
+        drift: (1,) row of ``ContactProblem.drift`` that goes with them.
+        change: (nv,) by how much those of the last solution differed.
+        share: (1,) share of that by which v was changed then.
+        twists: (3, 6) relative twists of the present patch: of the solution, and what slides of those taken and solved.
+    """
+
+    v: Float1D
+    drift: Int1D
+    change: Float1D
+    share: Float1D
+    twists: Float2D
+
+
+def make_slide(nv: int) -> Slide:
+    """Allocate ``Slide`` for a number of velocities."""
+    return Slide(np.zeros(nv), np.zeros(1, dtype=np.int64), np.zeros(nv), np.zeros(1), np.zeros((3, 6)))
