@@ -19,11 +19,14 @@ from hydro_sim_core.contact.pressure_field.faces import face_at, share_of_rise, 
 from hydro_sim_core.simulation.stepping.collision import MIN_SLOPE
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
+from hydro_sim_core.triples import dot
 
 #: Force of a patch that is falsely foreseen, as a share of all, above which a step is solved again.
 MOST_FALSE = 0.02
 #: Most times that it is.
 MOST_AGAIN = 5
+#: Change of velocities, m/s and rad/s, that is nothing.
+SLOW_CHANGE = 1e-9
 #: Bounds of the share of a change that is taken next.
 LEAST_SHARE, MOST_SHARE = 0.2, 5.0
 
@@ -137,6 +140,8 @@ def _presses_falsely(scratch, p, pair, dt):
         solved[i] = V[i]
     keep_sliding(push, taken)
     keep_sliding(push, solved)
+    if not _may_press_falsely(scratch, p, taken, solved, dt):
+        return False
     motion_taken, motion = motion_of_patch(scratch, p, taken), motion_of_patch(scratch, p, solved)
     changed = total = 0.0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
@@ -150,6 +155,36 @@ def _presses_falsely(scratch, p, pair, dt):
         now = max(pressure - dt * rise_of_passing(face, p_GR, solved, motion), 0.0)
         changed, total = changed + area * abs(was - now), total + area * now
     return changed > MOST_FALSE * total
+
+
+@kernel
+def _may_press_falsely(scratch, p, taken, solved, dt):
+    """Whether faces of patch p may press otherwise as the bodies slide with another twist (6,) than was taken.
+
+    They cannot if all of it moves by little beside the mean depth: most patches are told so at a small cost.
+
+    Reads scratch.faces: data; scratch.patches: first_face, p_GR; scratch.problem: dissipation.
+    """
+    speed = slides = spin = turns = 0.0
+    for i in range(3):
+        speed, slides = speed + solved[3 + i] ** 2, slides + (solved[3 + i] - taken[3 + i]) ** 2
+        spin, turns = spin + solved[i] ** 2, turns + (solved[i] - taken[i]) ** 2
+    if max(slides, turns) < SLOW_CHANGE**2:
+        return False
+    p_GR, force, area, steepest, farthest = scratch.patches.p_GR[p], 0.0, 0.0, 0.0, 0.0
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        face = face_at(scratch.faces.data, f)
+        (x, y, z), pressed = face.centroid, max(face.pressure, 0.0)
+        x, y, z = x - p_GR[0], y - p_GR[1], z - p_GR[2]
+        force, area = force + face.area * pressed, area + face.area
+        steepest, farthest = (
+            max(steepest, dot(face.gradient, face.gradient)),
+            max(farthest, x * x + y * y + z * z),
+        )
+    arm = math.sqrt(farthest)
+    change = dt * (math.sqrt(slides) + math.sqrt(turns) * arm)
+    most_damped = 1.0 + scratch.problem.dissipation[p] * (math.sqrt(speed) + math.sqrt(spin) * arm)
+    return change * most_damped * math.sqrt(steepest) * area > MOST_FALSE * force
 
 
 @kernel

@@ -20,6 +20,7 @@ from hydro_sim_core.contact.pressure_field.faces import (
     is_past_upright,
     share_ahead,
     share_of_rise,
+    speed_along_normal,
     steepness_of,
 )
 from hydro_sim_core.dynamics.kinematics import add_point_jacobian
@@ -37,11 +38,11 @@ from hydro_sim_core.simulation.stepping.push_directions import choose_directions
 from hydro_sim_core.simulation.stepping.rims import (
     RIM_SLOPE,
     depth_of_rims,
-    fastest_face,
     pressed_part,
     share_of_rim,
 )
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
+from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import (
     DRIFT,
     DRIFT_BEFORE,
@@ -114,8 +115,8 @@ def load_part(model, state, scratch, team):
 def _load_patch(model, state, scratch, p, dt, block):
     """Load a patch, with face blocks from ``block`` on; return the next free one.
 
-    Reads model: pair_dissipation, pair_flat, pair_friction; scratch: factor, response; state: dt_previous, overlaps;
-    scratch.faces: data; scratch.patches: first_face, pair; scratch.problem: end_block.
+    Reads model: pair_dissipation, pair_flat, pair_friction; scratch: factor, push, response; state: dt_previous,
+    overlaps; scratch.faces: data; scratch.patches: first_face, pair; scratch.problem: end_block.
     Writes scratch: response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, end_block, first_block,
     friction.
     """
@@ -134,7 +135,9 @@ def _load_patch(model, state, scratch, p, dt, block):
     reach = _reach(model, state, scratch, p)
     ways = choose_directions(model, scratch, p)
     problem.first_block[p] = block
-    rim_depth = depth_of_rims(scratch, p, reach, dt) if lasts and model.pair_flat[pair] != 0.0 else math.inf
+    rim_depth = math.inf
+    if lasts and model.pair_flat[pair] != 0.0:
+        rim_depth = depth_of_rims(scratch, p, scratch.push[pair], reach, dt)
     problem.end_block[p] = _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth)
     return problem.end_block[p]
 
@@ -193,7 +196,9 @@ def _reach(model, state, scratch, p):
     At most the size of the smaller body. Bodies that were not in contact at the last posture overlap at most by their
     approach since then.
 
-    Reads model: pair_rows; state: dt_previous, overlaps; scratch.patches: pair.
+    Reads model: pair_rows; scratch: twist; state: dt_previous, overlaps; scratch.faces: data; scratch.patches:
+    first_face, p_GR, pair; scratch.problem: v0.
+    Writes scratch: twist.
     """
     pair = scratch.patches.pair[p]
     reach = min(
@@ -202,7 +207,12 @@ def _reach(model, state, scratch, p):
     )
     if state.dt_previous[0] == 0.0 or state.overlaps[pair]:
         return reach
-    return min(reach, FIRST_REACH * state.dt_previous[0] * fastest_face(scratch, p))
+    data, problem, V = scratch.faces.data, scratch.problem, scratch.twist
+    relative_twist(problem, p, problem.v0, DRIFT_BEFORE, V)
+    p_GR, fastest = scratch.patches.p_GR[p], 0.0
+    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
+        fastest = max(fastest, abs(speed_along_normal(face_at(data, f), p_GR, V)))
+    return min(reach, FIRST_REACH * state.dt_previous[0] * fastest)
 
 
 @kernel

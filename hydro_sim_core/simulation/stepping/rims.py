@@ -8,14 +8,14 @@ pressure on it stays as it is, and the rim gets wider: so the energy of the cont
 
 from __future__ import annotations
 
+import math
+
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     SURE_RISE,
     corner_of,
     cosine_of_rise,
-    face_at,
     share_ahead,
-    speed_along_normal,
     steepness_of,
 )
 from hydro_sim_core.simulation.stepping.face_points import pressure_at
@@ -35,27 +35,29 @@ SIDE, RIM = 0.7, 0.9
 
 
 @kernel
-def depth_of_rims(scratch, p, reach, dt):
+def depth_of_rims(scratch, p, push, reach, dt):
     """Depth at which rims of patch p begin to press, m, in contact that lasts.
 
-    ``reach`` is the size of the smaller body, m.
-    """
-    return max(RIM_DEPTH * reach, RIM_WAY * dt * fastest_face(scratch, p))
+    Args:
+        scratch: ``Scratch``.
+        p: Patch.
+        push: (3,) force of the contact, N; without one there is no rim, and the depth is infinite.
+        reach: Size of the smaller body, m.
+        dt: Time step, s.
 
-
-@kernel
-def fastest_face(scratch, p):
-    """Largest speed along its normal with which a face of patch p begins the step, m/s.
-
-    Reads scratch: twist; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.problem: v0.
+    Reads scratch: twist; scratch.problem: v0.
     Writes scratch: twist.
     """
-    data, problem, V = scratch.faces.data, scratch.problem, scratch.twist
-    relative_twist(problem, p, problem.v0, DRIFT_BEFORE, V)
-    p_GR, fastest = scratch.patches.p_GR[p], 0.0
-    for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
-        fastest = max(fastest, abs(speed_along_normal(face_at(data, f), p_GR, V)))
-    return fastest
+    V, size = scratch.twist, math.sqrt(dot(push, push))
+    if size == 0.0:
+        return math.inf
+    relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
+    turns = falls = square = 0.0
+    for i in range(3):
+        turns, falls = turns + V[i] * push[i] / size, falls + V[3 + i] * push[i] / size
+        square += V[i] * V[i]
+    rocks = math.sqrt(max(square - turns * turns, 0.0))
+    return max(RIM_DEPTH * reach, RIM_WAY * dt * (abs(falls) + rocks * reach))
 
 
 @kernel(inline=True)
@@ -70,13 +72,13 @@ def share_of_rim(face, pressed, force, push, least):
         face: ``Face``.
         pressed: Area of it that presses, m^2.
         force: Force on that, N.
-        push: (3,) force of the contact, N; without one there is no rim.
+        push: (3,) force of the contact, N.
         least: Depth at which a rim begins to press, m; infinite for none.
 
     Reads face: normal.
     """
     depth = force / (pressed * steepness_of(face)) if pressed > 0.0 else 0.0
-    if not depth > least or (push[0] == 0.0 and push[1] == 0.0 and push[2] == 0.0):
+    if not depth > least:
         return 0.0
     deep = min(depth / least - 1.0, 1.0)
     along = min(max((share_ahead(face.normal, push) - SIDE) / (RIM - SIDE), 0.0), 1.0)
