@@ -16,7 +16,6 @@ from hydro_sim_core.simulation.stepping.point_conditions import REPEATS
 from hydro_sim_core.simulation.stepping.point_contacts import solve_contacts
 from hydro_sim_core.simulation.stepping.pulls import apply_pulls
 from hydro_sim_core.solvers.options import CONVERGED
-from hydro_sim_core.solvers.solve import forget_solutions
 
 #: Coriolis forces have converged when their error changes the step's velocities by less than this share; a step that
 #: needs more solves than this has not converged.
@@ -34,7 +33,8 @@ FLOATING_VELOCITIES = joint_type("floating").num_v
 def solve_with_coriolis_forces(machine, solve, dt, accept):
     """Solve the loaded problem from the solver's guess, and again until Coriolis forces agree with the solution.
 
-    Only islands in which they do not agree yet are solved again, or all if there are contacts at equivalent points.
+    Islands that are marked to keep their solution do. Only those in which Coriolis forces do not agree yet are solved
+    again, or all if there are contacts at equivalent points.
 
     If they never agree, the iteration has usually diverged. A step that must be accepted anyway is solved without
     Coriolis forces, see ``hold_energy``.
@@ -47,7 +47,6 @@ def solve_with_coriolis_forces(machine, solve, dt, accept):
         apply_loads(model, loads, scratch)
         apply_pulls(model, loads, scratch, machine.drives.v_target, dt)
     scratch.is_lost[:] = False
-    forget_solutions(scratch.problem, scratch.solver)
     least = 1 if _is_carried(model, state, scratch) else 0
     for n in range(MAX_CORIOLIS_SOLVES):
         _load_momentum(model, state, loads, scratch, dt, n > 0)

@@ -96,42 +96,60 @@ def slide_as_before(scratch):
 def slides_otherwise(model, scratch, dt, again):
     """Whether bodies slide otherwise in the solved step than faces were loaded for, so that these press falsely.
 
-    Then faces are to be loaded for how they slide in it; from the third time on (``again``) for where that leads to, by
-    Aitken's rule.
+    Then the step is to be loaded and solved again; islands in which they do not keep their solution.
 
-    Reads model: pair_flat; scratch.patches: is_recovered, pair; scratch.points: num_faced; scratch.slide: change,
-    share, v; scratch.solver: v.
-    Writes scratch.slide: change, drift, share, v.
+    Reads scratch.problem.islands: first, first_patch, num, patches.
+    Writes scratch.slide: drift; scratch.solver: reports; scratch.problem.islands: has_bounds, keeps.
     """
-    slide, solved, is_false = scratch.slide, scratch.solver.v, False
-    for p in range(scratch.points.num_faced[0]):
-        pair = scratch.patches.pair[p]
-        if model.pair_flat[pair] != 0.0 and not scratch.patches.is_recovered[p]:
-            is_false = is_false or _presses_falsely(scratch, p, pair, dt)
-    if not is_false:
-        return False
-    square = product = 0.0
-    for k in range(model.forest.velocities.shape[0]):
-        change = solved[k] - slide.v[k]
-        product += slide.change[k] * (change - slide.change[k])
-        square += (change - slide.change[k]) ** 2
-        slide.change[k] = change
-    share = -slide.share[0] * product / square if again > 1 and square > 0.0 else 1.0
-    slide.share[0] = share = min(max(share, LEAST_SHARE), MOST_SHARE)
-    for k in range(model.forest.velocities.shape[0]):
-        slide.v[k] += share * slide.change[k]
-    slide.drift[0] = DRIFT
-    return True
+    islands, is_any = scratch.problem.islands, False
+    for island in range(islands.num[0]):
+        is_false = False
+        for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
+            is_false = is_false or _presses_falsely(model, scratch, islands.patches[i], dt)
+        islands.keeps[island] = not is_false
+        if is_false:
+            islands.has_bounds[island] = False
+            scratch.solver.reports[island, :] = 0.0
+            _slide_on(scratch, islands.first[island], islands.first[island + 1], again)
+            is_any = True
+    if is_any:
+        scratch.slide.drift[0] = DRIFT
+    return is_any
 
 
 @kernel
-def _presses_falsely(scratch, p, pair, dt):
+def _slide_on(scratch, begin, end, again):
+    """Take the bodies with some of the velocities to slide as in the solved step, or as that leads to (Aitken's rule).
+
+    From the third time on (``again``): before, prescribed velocities were taken as they are before the step.
+
+    Reads scratch.slide: change, share, v; scratch.solver: v.
+    Writes scratch.slide: change, share, v.
+    """
+    slide, square, product = scratch.slide, 0.0, 0.0
+    for k in range(begin, end):
+        change = scratch.solver.v[k] - slide.v[k]
+        turn = change - slide.change[k]
+        square, product = square + turn * turn, product + slide.change[k] * turn
+        slide.change[k] = change
+    share = -slide.share[begin] * product / square if again > 1 and square > 0.0 else 1.0
+    share = min(max(share, LEAST_SHARE), MOST_SHARE)
+    for k in range(begin, end):
+        slide.share[k] = share
+        slide.v[k] += share * slide.change[k]
+
+
+@kernel
+def _presses_falsely(model, scratch, p, dt):
     """Whether faces of patch p press otherwise with how bodies slide in the solved step than they were loaded for.
 
-    Reads scratch: push; scratch.faces: data; scratch.patches: first_face, p_GR; scratch.problem: dissipation;
-    scratch.slide: drift, twists, v; scratch.solver: v.
+    Reads model: pair_flat; scratch: push; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR, pair;
+    scratch.points: num_faced; scratch.problem: dissipation; scratch.slide: drift, twists, v; scratch.solver: v.
     Writes scratch.slide: twists.
     """
+    pair = scratch.patches.pair[p]
+    if p >= scratch.points.num_faced[0] or model.pair_flat[pair] == 0.0 or scratch.patches.is_recovered[p]:
+        return False
     problem, slide, push, p_GR = scratch.problem, scratch.slide, scratch.push[pair], scratch.patches.p_GR[p]
     V, taken, solved = slide.twists[0], slide.twists[1], slide.twists[2]
     relative_twist(problem, p, slide.v, slide.drift[0], taken)

@@ -16,7 +16,7 @@ class Slide(NamedTuple):
         v: (nv,) velocities, in the order of the problem.
         drift: (1,) row of ``ContactProblem.drift`` that goes with them.
         change: (nv,) by how much those of the last solution differed.
-        share: (1,) share of that by which v was changed then.
+        share: (nv,) share of that by which v was changed then.
         twists: (3, 6) relative twists of the present patch: of the solution, and what slides of those taken and solved.
     """
 
@@ -29,4 +29,4 @@ class Slide(NamedTuple):
 
 def make_slide(nv: int) -> Slide:
     """Allocate ``Slide`` for a number of velocities."""
-    return Slide(np.zeros(nv), np.zeros(1, dtype=np.int64), np.zeros(nv), np.zeros(1), np.zeros((3, 6)))
+    return Slide(np.zeros(nv), np.zeros(1, dtype=np.int64), np.zeros(nv), np.zeros(nv), np.zeros((3, 6)))

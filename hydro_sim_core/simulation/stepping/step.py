@@ -31,7 +31,7 @@ from hydro_sim_core.solvers.islands import find_islands
 from hydro_sim_core.solvers.joint_terms import JOINT_STICTION, drive_impulse
 from hydro_sim_core.solvers.newton import SETTLED_CHANGE
 from hydro_sim_core.solvers.options import FRICTION_CHANGE, RESIDUAL
-from hydro_sim_core.solvers.solve import SolverEntry
+from hydro_sim_core.solvers.solve import SolverEntry, forget_solutions
 
 #: Results of ``advance``: done; a step gave NaN or infinity, or a velocity beyond ``FASTEST``; one did not converge;
 #: too many faces for the buffers; bodies move too fast for a step.
@@ -239,9 +239,10 @@ def _solve(machine, solve, dt, accept):
     load_joints(model, state, machine.drives, scratch, dt, RETURN_SPEED)
     _guess(model, state, machine.drives, scratch, dt)
     slide_as_before(scratch)
+    forget_solutions(scratch.problem, scratch.solver)
     converged = _solve_contacts(machine, solve, dt, accept)
     for again in range(MOST_AGAIN):
-        if not slides_otherwise(model, scratch, dt, again):
+        if not (converged and slides_otherwise(model, scratch, dt, again)):
             break
         converged = _solve_contacts(machine, solve, dt, accept)
     return converged
@@ -249,7 +250,7 @@ def _solve(machine, solve, dt, accept):
 
 @kernel
 def _solve_contacts(machine, solve, dt, accept):
-    """Load contacts into the problem of a step and solve it, from the velocities of the solver on."""
+    """Load contacts of a step and solve islands that keep no solution; return whether that converged."""
     model, state, scratch = machine.model, machine.state, machine.scratch
     load_patches(model, state, scratch, dt)
     load_points(model, state, scratch, dt)
