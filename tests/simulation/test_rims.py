@@ -116,7 +116,7 @@ def test_the_first_step_tells_of_the_rim_that_it_leaves_out() -> None:
     assert world.diagnostics()["deep_steps"] == 0
     assert patch.faded_force == pytest.approx(force_of_field(depth) - underside, rel=1e-4)
     (warning,) = world.contact_summary().warnings
-    assert "the rim, as wide as it is deep, bears nothing in a step" in warning.problem
+    assert "the rim, as wide as it is deep, was left out of the last step" in warning.problem
     assert "solver.integrator to continuous" in warning.mend
 
 

@@ -26,7 +26,7 @@ from hydro_sim_core.triples import dot
 #: Depth of a rim at which it begins to press, as a share of the smaller body, below which it bears next to nothing,
 #: and as a multiple of the way of the body within a step: where a step is long beside the contact, as of stiff bodies
 #: that bounce, a pressure that is as large all the step is a false one.
-RIM_DEPTH, RIM_WAY = 1e-3, 5.0
+RIM_DEPTH, RIM_WAY = 1e-4, 5.0
 #: Fall of a rim's pressure as bodies part, over the steepness of its field: so the mean pressure, half the largest,
 #: ends where the rim does. By the slope across it, next to nothing, it would press until the step ends.
 RIM_SLOPE = 0.5

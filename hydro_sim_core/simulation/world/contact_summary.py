@@ -176,8 +176,8 @@ def _upright_warning(patch: ContactPatch, share: float) -> ContactWarning:
     if _is_rim(patch):
         return _warning(
             patch,
-            f"the rim, as wide as it is deep, bears nothing in a step, {100.0 * share:.0f} % of the force",
-            "make it stiffer or wider, or set solver.integrator to continuous, which lets the rim press",
+            f"the rim, as wide as it is deep, was left out of the last step, {100.0 * share:.0f} % of the force",
+            "take shorter steps, in which it presses sooner, or set solver.integrator to continuous",
         )
     return _warning(
         patch,
