@@ -170,6 +170,7 @@ class OurStep:
         machine = self.world._machine
         problem, scratch = machine.scratch.problem, machine.scratch.solver
         scratch.v[:] = v[problem.islands.order]
+        problem.islands.keeps[:] = False
         # Without an iteration a solve only evaluates.
         machine.solve(problem, machine.model.options._replace(max_iterations=0), scratch)
         weight = 1.0 / np.sqrt(np.diag(problem.A))

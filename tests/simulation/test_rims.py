@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import trimesh
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
@@ -14,12 +17,18 @@ EDGE, MODULUS = 0.02, 2e5
 SLOPE = MODULUS / (0.5 * EDGE)
 
 
-def pressed_cube(force: float, time_step: float = 1e-3, **solver: str) -> hs.World:
-    """A soft cube on a vertical guide without weight, pressed on rigid ground by a force (N) until it rests."""
+def pressed_cube(force: float, time_step: float = 1e-3, plate: Path | None = None, **solver: str) -> hs.World:
+    """A soft cube on a vertical guide without weight, pressed on rigid ground by a force (N) until it rests.
+
+    On a mesh file of a plate, whose top is at zero, in place of the ground if one is given.
+    """
     scene = hs.SceneBuilder(
         "pad", time_step=time_step, gravity=(0, 0, 0), contact={"modulus": MODULUS}, solver=solver
     )
-    scene.add_ground()
+    if plate is None:
+        scene.add_ground()
+    else:
+        scene.add_static("plate", "mesh", path=plate, compliance="rigid")
     model = scene.add_model("press", xyz=(0, 0, 0.5 * EDGE))
     model.add_link("guide")
     model.add_link("pad", mass=0.1).add_shape("box", size=3 * (EDGE,))
@@ -52,6 +61,17 @@ def test_a_pad_bears_with_its_rim_in_contact_that_lasts(force: float, time_step:
     assert world.contact_summary().warnings == ()
     (patch,) = world.contacts
     assert patch.faded_force == pytest.approx(0.0, abs=1e-4 * force)
+
+
+@pytest.mark.parametrize(("force", "time_step"), [(5.0, 1e-3), (5.0, 1e-2), (15.0, 1e-3)])
+def test_a_rim_bears_on_a_fine_mesh(force: float, time_step: float, tmp_path: Path) -> None:
+    """Its faces are found in lanes, without their polygons, and in long steps some lie in the margin for a part."""
+    mesh = trimesh.creation.box((0.1, 0.1, 0.02))
+    for _ in range(4):
+        mesh = mesh.subdivide()
+    mesh.apply_translation((0.0013, 0.0021, -0.01)).export(tmp_path / "plate.stl")
+    world = pressed_cube(force, time_step, tmp_path / "plate.stl")
+    assert float(world.joint_positions()[0]) == pytest.approx(depth_of_field(force), rel=5e-5)
 
 
 def test_drakes_steps_let_the_underside_bear_alone() -> None:

@@ -97,7 +97,7 @@ def test_polygons_are_those_of_the_faces_that_are_told() -> None:
         body = scene.add_body(f"b{i}", mass=0.1, xyz=xyz, rpy=(0.3 * i, 0.5, 0.7))
         body.add_shape("box", size=(0.05, 0.05, 0.05), resolution_hint=0.02)
     world = hs.World(scene.build())
-    world.set_state(world.q, 3.0 * np.random.default_rng(5).normal(size=len(world.v)))
+    world.set_state(world.q, 3.0 * np.random.default_rng(4).normal(size=len(world.v)))
     looked = 0
     for _ in range(50):
         fast = world.diagnostics()["fast_steps"]

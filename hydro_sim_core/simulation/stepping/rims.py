@@ -13,6 +13,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import (
     SURE_RISE,
+    axes_across,
     corner_of,
     cosine_of_rise,
     share_ahead,
@@ -91,7 +92,8 @@ def pressed_part(faces, f, face):
     """Where an upright face presses: with a margin it reaches beyond its body, with pressures below nothing.
 
     The integrals are exact: sums over triangles from one point to the edges, or to what of them is pressed. Of a face
-    that presses in part that point is on the line without pressure, so that no triangle ends on it.
+    that presses in part that point is on the line without pressure, so that no triangle ends on it. A face of a fine
+    mesh, whose polygon is not made (``late_polygons``), is taken for a rectangle with its second moments.
 
     Args:
         faces: ``FaceBuffer``.
@@ -105,6 +107,8 @@ def pressed_part(faces, f, face):
     Reads face: gradient, normal, pressure; faces: num_vertices.
     """
     num, n, g = faces.num_vertices[f], face.normal, face.gradient
+    if num == 0:
+        return _pressed_part_of_rectangle(face)
     across = dot(g, n)
     along2 = dot(g, g) - across * across
     at, of_at = 0.0, face.pressure
@@ -136,6 +140,29 @@ def pressed_part(faces, f, face):
     if not abs(force) > 0.0:
         return 0.0, 0.0, (0.0, 0.0, 0.0)
     return abs(area), abs(force), (x / force, y / force, z / force)
+
+
+@kernel
+def _pressed_part_of_rectangle(face):
+    """The same of a rectangle with the area and the second moments of a face, along whose side the pressure falls.
+
+    Reads face: ahead, area, aside, gradient, normal, pressure.
+    """
+    (p, p_h), (q, q_h), pressure, (e, h) = face.ahead, face.aside, face.pressure, axes_across(face.normal)
+    g_e, g_h = dot(face.gradient, e), dot(face.gradient, h)
+    # Moments per area times the gradient; and half of the range of the pressure.
+    of_p, of_q = 0.5 * (g_e * p + g_h * p_h), (g_e * q + g_h * q_h) / 1.5
+    u, v = of_p * p + of_q * q, of_p * p_h + of_q * q_h
+    square = g_e * u + g_h * v
+    half = math.sqrt(3.0 * square)
+    if pressure <= -half:
+        return 0.0, 0.0, (0.0, 0.0, 0.0)
+    pressed, mean, way = face.area, pressure, 1.0 / pressure if pressure > 0.0 else 0.0
+    if pressure < half:
+        pressed, mean = face.area * (pressure + half) / (2.0 * half), 0.5 * (pressure + half)
+        way = (4.0 / 3.0 * mean - pressure) / square
+    u, v = way * u, way * v
+    return pressed, pressed * mean, (u * e[0] + v * h[0], u * e[1] + v * h[1], u * e[2] + v * h[2])
 
 
 @kernel(inline=True)
