@@ -384,12 +384,14 @@ def count_loads(loads: Loads) -> None:
 
 
 def _make_overlaps(num_pairs: int) -> dict[str, Any]:
-    """What look-ahead keeps of each pair, by the fields of ``Scratch``."""
+    """What look-ahead keeps of each pair, and what it leaves out, by the fields of ``Scratch``."""
     return {
         "look": np.zeros(1, dtype=np.int64),
         "looked": np.full(num_pairs, -1),
         "overlap_now": np.zeros((num_pairs, 2)),
         "has_faces": np.zeros(num_pairs, dtype=np.bool_),
+        "false_pair": np.zeros(num_pairs, dtype=np.int64),
+        "num_false": np.zeros(1, dtype=np.int64),
     }
 
 
@@ -450,8 +452,6 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         push_along=np.zeros(3),
         face_points=np.zeros((POINTS, 3)),
         depth=np.zeros(num_geometries),
-        false_pair=np.zeros(num_pairs, dtype=np.int64),
-        num_false=np.zeros(1, dtype=np.int64),
         slide=make_slide(nv),
     )
 

@@ -38,8 +38,7 @@ from hydro_sim_core.simulation.stepping.push_directions import choose_directions
 from hydro_sim_core.simulation.stepping.rims import (
     RIM_SLOPE,
     depth_of_rims,
-    pressed_part,
-    share_of_rim,
+    rim_of_face,
 )
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
 from hydro_sim_core.solvers.patch_work import relative_twist
@@ -244,16 +243,12 @@ def _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth):
     faded, block, lane = 0.0, scratch.problem.first_block[p], 0
     for f in range(scratch.patches.first_face[p], scratch.patches.first_face[p + 1]):
         face = face_at(data, f)
-        falls = face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE
-        if face.area <= MIN_AREA or (falls and not is_recovered and is_past_upright(face)):
-            continue
-        share, rim = 1.0 if is_recovered else 0.0 if falls else share_of_rise(face), 0.0
-        pressed, force, centre = face.area, 0.0, (0.0, 0.0, 0.0)
-        if share < 1.0:
-            pressed, force, centre = pressed_part(scratch.faces, f, face)
-            rim = share_of_rim(face, pressed, force, scratch.push[pair], rim_depth)
+        share = _share_by_slope(face, is_recovered)
+        rim, pressed, force, centre = 0.0, 0.0, 0.0, (0.0, 0.0, 0.0)
+        if 0.0 <= share < 1.0:
+            rim, pressed, force, centre = rim_of_face(scratch.faces, f, face, scratch.push[pair], rim_depth)
             faded += (1.0 - max(share, rim)) * force * share_ahead(face.normal, scratch.push[pair])
-        if max(share, rim) == 0.0:
+        if max(share, rim) <= 0.0:
             continue
         area, slope = set_push(face, ways, scratch.mean_push, push)
         mean, way = face.pressure, (0.0, 0.0, 0.0)
@@ -263,26 +258,43 @@ def _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth):
         else:
             num = set_points(scratch.faces, f, face, is_rigid, apart, area_of_all, points)
             share *= area / num
-            if lacks_moments:
-                way = way_to_pressure(scratch.faces, f, face, num, points)
+            way = way_to_pressure(scratch.faces, f, face, num, points) if lacks_moments else way
         false_rise = dt * rise_of_passing(face, p_GR, V, motion) if slides else 0.0
         for j in range(num):
             pressure = pressure_at(face, points[j]) if num > 1 else mean
-            out, ahead = blocks[block], dt + relaxation if pressure > 0.0 else dt
-            for i in range(3):
-                x_i = face.centroid[i] - p_GR[i] + way[i]
-                out[(X + i) * LANES + lane] = x_i + points[j, i] if num > 1 else x_i
-                out[(N + i) * LANES + lane] = push[i]
+            at = (points[j, 0], points[j, 1], points[j, 2]) if num > 1 else (0.0, 0.0, 0.0)
+            ahead = dt + relaxation if pressure > 0.0 else dt
+            out = blocks[block]
+            _write_place(out, lane, face.centroid, p_GR, way, at, push)
             out[ELASTIC * LANES + lane] = share * (pressure - false_rise)
             out[STIFFNESS_DT * LANES + lane] = ahead * max(slope, pressure / reach) * share
-            out[FRICTION * LANES + lane] = 0.0
-            out[SLIP * LANES + lane] = stiction_speed
+            out[FRICTION * LANES + lane], out[SLIP * LANES + lane] = 0.0, stiction_speed
             out[INVERSE_MASS * LANES + lane] = inverse_mass
             lane += 1
             if lane == LANES:
                 block, lane = block + 1, 0
     scratch.patches.faded_force[p] = faded
     return fill_up(blocks, block, lane)
+
+
+@kernel(inline=True)
+def _share_by_slope(face, is_recovered):
+    """Share of a face that presses by the slope of its pressure, from 0 to 1; -1 for none, as a rim neither.
+
+    Reads face: area, slope_a, slope_b.
+    """
+    falls = face.slope_a <= MIN_SLOPE or face.slope_b <= MIN_SLOPE
+    if face.area <= MIN_AREA or (falls and not is_recovered and is_past_upright(face)):
+        return -1.0
+    return 1.0 if is_recovered else 0.0 if falls else share_of_rise(face)
+
+
+@kernel(inline=True)
+def _write_place(out, lane, centroid, p_GR, way, at, push):
+    """Write where a point of a face is, beside the reference point, and the direction in which it pushes."""
+    for i in range(3):
+        out[(X + i) * LANES + lane] = centroid[i] - p_GR[i] + way[i] + at[i]
+        out[(N + i) * LANES + lane] = push[i]
 
 
 @kernel

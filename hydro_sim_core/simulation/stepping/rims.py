@@ -61,6 +61,16 @@ def depth_of_rims(scratch, p, push, reach, dt):
     return max(RIM_DEPTH * reach, RIM_WAY * dt * (abs(falls) + rocks * reach))
 
 
+@kernel
+def rim_of_face(faces, f, face, push, least):
+    """Share of an upright face that presses as a rim, and of what presses the area, force and centre.
+
+    Arguments and results are those of ``share_of_rim`` and ``pressed_part``.
+    """
+    pressed, force, centre = pressed_part(faces, f, face)
+    return share_of_rim(face, pressed, force, push, least), pressed, force, centre
+
+
 @kernel(inline=True)
 def share_of_rim(face, pressed, force, push, least):
     """Share of an upright face that presses as a rim, from 0 to 1.
