@@ -452,7 +452,7 @@ def make_scratch_memory(model: Model, num_coordinates: int, max_faces: int) -> S
         push_along=np.zeros(3),
         face_points=np.zeros((POINTS, 3)),
         depth=np.zeros(num_geometries),
-        slide=make_slide(nv),
+        slide=make_slide(num_trees, nv),
     )
 
 

@@ -17,6 +17,7 @@ import math
 from hydro_sim_core.compilation import kernel
 from hydro_sim_core.contact.pressure_field.faces import face_at, share_of_rise, speed_along_normal
 from hydro_sim_core.simulation.stepping.collision import MIN_SLOPE
+from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
 from hydro_sim_core.triples import dot
@@ -89,7 +90,8 @@ def slide_as_before(scratch):
     """
     for k in range(scratch.slide.v.shape[0]):
         scratch.slide.v[k] = scratch.problem.v0[k]
-    scratch.slide.drift[0] = DRIFT_BEFORE
+    for island in range(scratch.slide.drift.shape[0]):
+        scratch.slide.drift[island] = DRIFT_BEFORE
 
 
 @kernel
@@ -111,9 +113,8 @@ def slides_otherwise(model, scratch, dt, again):
             islands.has_bounds[island] = False
             scratch.solver.reports[island, :] = 0.0
             _slide_on(scratch, islands.first[island], islands.first[island + 1], again)
+            scratch.slide.drift[island] = DRIFT
             is_any = True
-    if is_any:
-        scratch.slide.drift[0] = DRIFT
     return is_any
 
 
@@ -144,7 +145,7 @@ def _presses_falsely(model, scratch, p, dt):
     """Whether faces of patch p press otherwise with how bodies slide in the solved step than they were loaded for.
 
     Reads model: pair_flat; scratch: push; scratch.faces: data; scratch.patches: first_face, is_recovered, p_GR, pair;
-    scratch.points: num_faced; scratch.problem: dissipation; scratch.slide: drift, twists, v; scratch.solver: v.
+    scratch.points: num_faced; scratch.problem: dissipation; scratch.slide: twists; scratch.solver: v.
     Writes scratch.slide: twists.
     """
     pair = scratch.patches.pair[p]
@@ -152,7 +153,7 @@ def _presses_falsely(model, scratch, p, dt):
         return False
     problem, slide, push, p_GR = scratch.problem, scratch.slide, scratch.push[pair], scratch.patches.p_GR[p]
     V, taken, solved = slide.twists[0], slide.twists[1], slide.twists[2]
-    relative_twist(problem, p, slide.v, slide.drift[0], taken)
+    _take_slide(scratch, p, taken)
     relative_twist(problem, p, scratch.solver.v, DRIFT, V)
     for i in range(6):
         solved[i] = V[i]
@@ -206,14 +207,28 @@ def _may_press_falsely(scratch, p, taken, solved, dt):
 
 
 @kernel
+def _take_slide(scratch, p, V):
+    """Write the twist V (6,) of B relative to A of patch p with which the bodies are taken to slide.
+
+    Reads scratch.slide: drift, v; scratch.problem.islands: island, patch_trees.
+    """
+    islands = scratch.problem.islands
+    tree = islands.patch_trees[p, 0]
+    if tree == WORLD:
+        tree = islands.patch_trees[p, 1]
+    drift = scratch.slide.drift[islands.island[tree]] if tree != WORLD else DRIFT_BEFORE
+    relative_twist(scratch.problem, p, scratch.slide.v, drift, V)
+
+
+@kernel
 def set_sliding(scratch, p, pair, V):
     """Write how the bodies of patch p slide to the twist V (6,), and tell the share of it with which the patch moves.
 
     V is that of B relative to A, before the step or as it was solved last, about the reference point, in the axes of B.
 
-    Reads scratch: push; scratch.slide: drift, v.
+    Reads scratch: push.
     """
-    relative_twist(scratch.problem, p, scratch.slide.v, scratch.slide.drift[0], V)
+    _take_slide(scratch, p, V)
     keep_sliding(scratch.push[pair], V)
     return motion_of_patch(scratch, p, V)
 

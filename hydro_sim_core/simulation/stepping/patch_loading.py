@@ -36,8 +36,8 @@ from hydro_sim_core.simulation.stepping.face_points import (
 from hydro_sim_core.simulation.stepping.passing_faces import rise_of_passing, set_sliding
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
 from hydro_sim_core.simulation.stepping.rims import (
+    RIM_DEPTH,
     RIM_SLOPE,
-    depth_of_rims,
     rim_of_face,
 )
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
@@ -114,8 +114,8 @@ def load_part(model, state, scratch, team):
 def _load_patch(model, state, scratch, p, dt, block):
     """Load a patch, with face blocks from ``block`` on; return the next free one.
 
-    Reads model: pair_dissipation, pair_flat, pair_friction; scratch: factor, push, response; state: dt_previous,
-    overlaps; scratch.faces: data; scratch.patches: first_face, pair; scratch.problem: end_block.
+    Reads model: pair_dissipation, pair_flat, pair_friction; scratch: factor, response; state: dt_previous, overlaps;
+    scratch.faces: data; scratch.patches: first_face, pair; scratch.problem: end_block.
     Writes scratch: response; scratch.patches: p_GR; scratch.problem: delassus, dissipation, end_block, first_block,
     friction.
     """
@@ -134,9 +134,8 @@ def _load_patch(model, state, scratch, p, dt, block):
     reach = _reach(model, state, scratch, p)
     ways = choose_directions(model, scratch, p)
     problem.first_block[p] = block
-    rim_depth = math.inf
-    if lasts and model.pair_flat[pair] != 0.0:
-        rim_depth = depth_of_rims(scratch, p, scratch.push[pair], reach, dt)
+    # The sizes of bodies do not tell of a contact that begins, and of two rigid ones all is a skin.
+    rim_depth = RIM_DEPTH * reach if lasts and model.pair_flat[pair] != 0.0 else math.inf
     problem.end_block[p] = _fill_blocks(model, scratch, p, dt, reach, ways, rim_depth)
     return problem.end_block[p]
 

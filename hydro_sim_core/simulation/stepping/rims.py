@@ -20,45 +20,15 @@ from hydro_sim_core.contact.pressure_field.faces import (
     steepness_of,
 )
 from hydro_sim_core.simulation.stepping.face_points import pressure_at
-from hydro_sim_core.solvers.patch_work import relative_twist
-from hydro_sim_core.solvers.problem import DRIFT_BEFORE
 from hydro_sim_core.triples import dot
 
-#: Depth of a rim at which it begins to press, as a share of the smaller body, below which it bears next to nothing,
-#: and as a multiple of the way of the body within a step: where a step is long beside the contact, as of stiff bodies
-#: that bounce, a pressure that is as large all the step is a false one.
-RIM_DEPTH, RIM_WAY = 1e-4, 5.0
+#: Depth of a rim at which it begins to press, as a share of the smaller body: a shallower one bears next to nothing.
+RIM_DEPTH = 1e-4
 #: Fall of a rim's pressure as bodies part, over the steepness of its field: so the mean pressure, half the largest,
 #: ends where the rim does. By the slope across it, next to nothing, it would press until the step ends.
 RIM_SLOPE = 0.5
 #: Shares of a face's force along that of the contact up to which an upright one is a side, and from which it is a rim.
 SIDE, RIM = 0.7, 0.9
-
-
-@kernel
-def depth_of_rims(scratch, p, push, reach, dt):
-    """Depth at which rims of patch p begin to press, m, in contact that lasts.
-
-    Args:
-        scratch: ``Scratch``.
-        p: Patch.
-        push: (3,) force of the contact, N; without one there is no rim, and the depth is infinite.
-        reach: Size of the smaller body, m.
-        dt: Time step, s.
-
-    Reads scratch: twist; scratch.problem: v0.
-    Writes scratch: twist.
-    """
-    V, size = scratch.twist, math.sqrt(dot(push, push))
-    if size == 0.0:
-        return math.inf
-    relative_twist(scratch.problem, p, scratch.problem.v0, DRIFT_BEFORE, V)
-    turns = falls = square = 0.0
-    for i in range(3):
-        turns, falls = turns + V[i] * push[i] / size, falls + V[3 + i] * push[i] / size
-        square += V[i] * V[i]
-    rocks = math.sqrt(max(square - turns * turns, 0.0))
-    return max(RIM_DEPTH * reach, RIM_WAY * dt * (abs(falls) + rocks * reach))
 
 
 @kernel
@@ -83,13 +53,13 @@ def share_of_rim(face, pressed, force, push, least):
         face: ``Face``.
         pressed: Area of it that presses, m^2.
         force: Force on that, N.
-        push: (3,) force of the contact, N.
+        push: (3,) force of the contact, N; without one there is no rim.
         least: Depth at which a rim begins to press, m; infinite for none.
 
     Reads face: normal.
     """
     depth = force / (pressed * steepness_of(face)) if pressed > 0.0 else 0.0
-    if not depth > least:
+    if not depth > least or (push[0] == 0.0 and push[1] == 0.0 and push[2] == 0.0):
         return 0.0
     deep = min(depth / least - 1.0, 1.0)
     along = min(max((share_ahead(face.normal, push) - SIDE) / (RIM - SIDE), 0.0), 1.0)
@@ -102,7 +72,8 @@ def pressed_part(faces, f, face):
     """Where an upright face presses: with a margin it reaches beyond its body, with pressures below nothing.
 
     The integrals are exact: sums over triangles from one point to the edges, or to what of them is pressed. Of a face
-    that presses in part that point is on the line without pressure, so that no triangle ends on it. A face of a fine
+    that presses in part that point is on the line without pressure, so that no triangle ends on it; of one that does
+    not it is the centroid, and edges without pressure count as well. A face of a fine
     mesh, whose polygon is not made (``late_polygons``), is taken for a rectangle with its second moments.
 
     Args:
@@ -131,7 +102,7 @@ def pressed_part(faces, f, face):
     for i in range(num):
         b = corner_of(faces, f, i)
         p_b = pressure_at(face, b)
-        if p_a > 0.0 or p_b > 0.0:
+        if p_a > 0.0 or p_b > 0.0 or of_at > 0.0:
             (u, p_u), (v, p_v) = _pressed_end(a, p_a, b, p_b), _pressed_end(b, p_b, a, p_a)
             s, t = (u[0] - o[0], u[1] - o[1], u[2] - o[2]), (v[0] - o[0], v[1] - o[1], v[2] - o[2])
             twice = n[0] * (s[1] * t[2] - s[2] * t[1]) + n[1] * (s[2] * t[0] - s[0] * t[2])

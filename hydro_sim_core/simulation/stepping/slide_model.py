@@ -14,7 +14,7 @@ class Slide(NamedTuple):
 
     Attributes:
         v: (nv,) velocities, in the order of the problem.
-        drift: (1,) row of ``ContactProblem.drift`` that goes with them.
+        drift: (trees,) row of ``ContactProblem.drift`` that goes with those of each island.
         change: (nv,) by how much those of the last solution differed.
         share: (nv,) share of that by which v was changed then.
         twists: (3, 6) relative twists of the present patch: of the solution, and what slides of those taken and solved.
@@ -27,6 +27,8 @@ class Slide(NamedTuple):
     twists: Float2D
 
 
-def make_slide(nv: int) -> Slide:
-    """Allocate ``Slide`` for a number of velocities."""
-    return Slide(np.zeros(nv), np.zeros(1, dtype=np.int64), np.zeros(nv), np.zeros(nv), np.zeros((3, 6)))
+def make_slide(num_trees: int, nv: int) -> Slide:
+    """Allocate ``Slide`` for a number of trees and of velocities."""
+    return Slide(
+        np.zeros(nv), np.zeros(num_trees, dtype=np.int64), np.zeros(nv), np.zeros(nv), np.zeros((3, 6))
+    )

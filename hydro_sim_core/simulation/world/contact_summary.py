@@ -177,7 +177,7 @@ def _upright_warning(patch: ContactPatch, share: float) -> ContactWarning:
         return _warning(
             patch,
             f"the rim, as wide as it is deep, was left out of the last step, {100.0 * share:.0f} % of the force",
-            "take shorter steps, in which it presses sooner, or set solver.integrator to continuous",
+            "none if the contact begins, as it bears from its second step on; else set solver.integrator to continuous",
         )
     return _warning(
         patch,
