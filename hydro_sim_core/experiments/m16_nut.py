@@ -69,14 +69,14 @@ def run(turns: int = TURNS) -> ExperimentReport:
         turns: Turns that are measured.
     """
     table = screw(make_world(), turns)
-    turned, height = table["turns"], table["height"]
-    marks = np.interp(SETTLING + np.arange(turns + 1), turned, height)
+    turned = table["turns"]
+    marks = np.interp(SETTLING + np.arange(turns + 1), turned, table["descent"])
     measured = turned >= SETTLING
     overlap = 1e3 * max(table["overlap"][measured])
     moment, load = float(table["moment"][measured].mean()), float(table["load"][0])
     comparisons = [
         Comparison(f"advance in turn {i + 1}", "mm", 1e3 * PITCH, 1e3 * float(a), ADVANCE_BOUND, "relative")
-        for i, a in enumerate(marks[:-1] - marks[1:])
+        for i, a in enumerate(np.diff(marks))
     ]
     comparisons += [
         Comparison("overlap of the true threads", "mm", 1e3 * OVERLAP_BOUND * PITCH, overlap, 0.0, "at_most"),
@@ -125,7 +125,7 @@ def screw(world: World, turns: int) -> dict[str, Array]:
     """Turn the nut down and look at it now and then.
 
     Returns:
-        Columns by look: turns, height and distance from the axis (m), tilt (rad), moment (N m) and load (N) of the
+        Columns by look: turns, way down from the start and distance from the axis (m), tilt (rad), moment (N m) and load (N) of the
         driver and weight, overlap of the true threads (m), faces, and processor time a step (s).
     """
     rows: list[tuple[float, ...]] = []
@@ -146,7 +146,7 @@ def screw(world: World, turns: int) -> dict[str, Array]:
             rows.append(
                 (
                     angle / (2.0 * math.pi),
-                    X_WN[2, 3],
+                    START - X_WN[2, 3],
                     math.hypot(X_WN[0, 3], X_WN[1, 3]),
                     math.acos(min(X_WN[2, 2], 1.0)),
                     moment,
@@ -159,7 +159,7 @@ def screw(world: World, turns: int) -> dict[str, Array]:
             begin = time.thread_time()
     names = (
         "turns",
-        "height",
+        "descent",
         "off the axis",
         "tilt",
         "moment",
@@ -189,10 +189,10 @@ def plot(report: ExperimentReport, path: Path) -> None:
     turns = series["turns"]
     with figure(path, 9.5, 3.2) as canvas:
         descent, off, moment = canvas.subplots(1, 3)
-        descent.plot(turns, 1e3 * (series["height"][0] - series["height"]), color="#1f5fa8", label="nut")
+        descent.plot(turns, 1e3 * (series["descent"] - series["descent"][0]), color="#1f5fa8", label="nut")
         descent.plot(turns, 1e3 * PITCH * (turns - turns[0]), "k--", lw=0.8, label="2 mm a turn")
         descent.set_ylabel("way down [mm]")
-        helix = series["height"] + PITCH * turns
+        helix = PITCH * turns - series["descent"]
         off.plot(
             turns,
             1e6 * (helix - helix[turns >= SETTLING].mean()),

@@ -70,8 +70,8 @@ AMPLITUDE, AMPLITUDE_BOUND = 0.35, 0.25
 MEDIAN_BOUND = 0.023
 SAFE_MARGIN = 1e-4
 #: Bound on the spread with that margin, dt^2 g, spread above which a stack with a margin is not held, and bound on
-#: that of stacks of ``lagged`` without one: one of twelve may end in a cycle of 0.003.
-SAFE_SPREAD, SMALL_SPREAD, RESTING_SPREAD = 2.5e-6, 1e-2, 1e-3
+#: that of stacks of ``lagged`` without one: one of twelve ends in a cycle of 0.002.
+SAFE_SPREAD, SMALL_SPREAD, RESTING_SPREAD = 2.5e-6, 1e-2, 4.5e-4
 #: Bounds on the acceleration of a box that rattles and of one that rests or still settles, g.
 RATTLING, SETTLING = 0.5, 0.02
 #: Bounds on the share of stacks beyond Nyquist's frequency that rattle, and on where that begins, relative.

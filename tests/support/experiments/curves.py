@@ -381,8 +381,8 @@ def _scm_profile(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
 def _m16_nut(curves: Curves, _: Mapping[str, float]) -> Iterator[Row]:
     turns = curves["turns"]
     marks = m16_nut.SETTLING + np.arange(m16_nut.TURNS + 1)
-    for i, advance in enumerate(-np.diff(np.interp(marks, turns, curves["height"]))):
-        yield Row(f"advance in turn {i + 1}", 1e3 * advance, relative=3e-5)
+    for i, advance in enumerate(np.diff(np.interp(marks, turns, curves["descent"]))):
+        yield Row(f"advance in turn {i + 1}", 1e3 * advance, relative=1e-5)
     measured = turns >= m16_nut.SETTLING
     yield Row("overlap of the true threads", 1e3 * curves["overlap"][measured].max())
     for quantity in ("moment", "moment, as flanks touch at the crest"):
