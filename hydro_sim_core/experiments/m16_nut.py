@@ -125,8 +125,8 @@ def screw(world: World, turns: int) -> dict[str, Array]:
     """Turn the nut down and look at it now and then.
 
     Returns:
-        Columns by look: turns, way down from the start and distance from the axis (m), tilt (rad), moment (N m) and load (N) of the
-        driver and weight, overlap of the true threads (m), faces, and processor time a step (s).
+        Columns by look: turns, way down from the start and distance from the axis (m), tilt (rad), moment (N m) and
+        load (N) of the driver and weight, overlap of the true threads (m), faces, and processor time a step (s).
     """
     rows: list[tuple[float, ...]] = []
     angle, before, step = 0.0, 0.0, 0
