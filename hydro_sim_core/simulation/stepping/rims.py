@@ -73,8 +73,8 @@ def pressed_part(faces, f, face):
 
     The integrals are exact: sums over triangles from one point to the edges, or to what of them is pressed. Of a face
     that presses in part that point is on the line without pressure, so that no triangle ends on it; of one that does
-    not it is the centroid, and edges without pressure count as well. A face of a fine
-    mesh, whose polygon is not made (``late_polygons``), is taken for a rectangle with its second moments.
+    not it is the centroid, and edges without pressure count as well. A face of a fine mesh, whose polygon is not made
+    (``late_polygons``), is taken for a rectangle with its second moments.
 
     Args:
         faces: ``FaceBuffer``.
