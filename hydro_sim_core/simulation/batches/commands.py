@@ -9,11 +9,10 @@ import numpy as np
 
 from hydro_sim_core.errors import InputError, excerpt
 from hydro_sim_core.simulation.batches.memory import on_host
-from hydro_sim_core.simulation.batches.parts import BatchParts
+from hydro_sim_core.simulation.batches.parts import BatchParts, array_of
+from hydro_sim_core.simulation.world.drives import WRITTEN, JointCommand
 from hydro_sim_core.simulation.world.world import World
 
-#: Fields of a drive that a command writes.
-_WRITTEN = ("kp", "kd", "q_target", "v_target", "effort", "limit")
 _SOURCE = "command"
 
 
@@ -46,7 +45,8 @@ class BatchCommands(BatchParts):
         for scene, rows in self._by_scene(chosen):
             for name, column in columns.items():
                 _check(scene, name, column[rows], mode, [chosen[row] for row in rows])
-                written.append((rows, name, _commanded(scene, name, mode, column[rows])))
+                command = JointCommand(**{mode: column[rows]})
+                written.append((rows, name, scene.drive_bank.fields_of(name, command)))
         grippers = self.world.drive_bank.grippers_of(columns)
         with self._alone("set_command"):
             if chosen:
@@ -87,36 +87,33 @@ class BatchCommands(BatchParts):
         written = []
         for scene, rows in self._by_scene(chosen):
             bank, places = scene.drive_bank.copy(), [scene.velocity_names.index(joint) for joint in joints]
-            fields = np.empty((len(rows), len(_WRITTEN), len(joints)))
+            fields = np.empty((len(rows), len(WRITTEN), len(joints)))
             for k, row in enumerate(rows):
                 try:
                     bank.set_gripper(known, **{key: float(column[row]) for key, column in given.items()})
                 except InputError as error:
                     raise _of_world(error, chosen[row]) from None
-                fields[k] = [getattr(bank.arrays, field)[places] for field in _WRITTEN]
+                fields[k] = [getattr(bank.arrays, field)[places] for field in WRITTEN]
             written.append((rows, fields))
         with self._alone("set_gripper"):
             if chosen:
                 self._worlds.leave_scripts(chosen, (known,))
             for rows, fields in written:
                 for k, joint in enumerate(joints):
-                    of_joint = dict(zip(_WRITTEN, fields[:, :, k].T, strict=True))
+                    of_joint = dict(zip(WRITTEN, fields[:, :, k].T, strict=True))
                     self._write([chosen[row] for row in rows], joint, of_joint)
 
     def _by_name(self, values: Any, mode: str, joints: Sequence[str] | None, m: int) -> dict[str, Any]:
         """What each joint is told, not yet looked at."""
         if isinstance(values, Mapping):
-            if joints is not None:
-                raise InputError(_SOURCE, "joints", "are named by the values already", "leave joints out")
-            return {str(name): value for name, value in values.items()}
+            return self.world.drive_bank.by_name(values, mode, joints)
         # Whether joints are names, and none is there twice, a world tells.
         names = self.world.actuated_joint_names if joints is None else joints
         known = list(self.world.drive_bank.check_command([0.0] * len(names), "effort", names))
         wanted = f"give one of shape ({m}, {len(known)}) or ({len(known)},), or values by the names of joints"
-        try:
-            array = self._worlds.numpy.asarray(values)
-        except (TypeError, ValueError):
-            raise InputError(_SOURCE, mode, "is not an array of real numbers", wanted) from None
+        array = array_of(self._worlds.numpy, values)
+        if array is None:
+            raise InputError(_SOURCE, mode, "is not an array of real numbers", wanted)
         if array.ndim not in (1, 2) or array.shape[-1] != len(known):
             raise InputError(_SOURCE, mode, f"has shape {array.shape}", wanted)
         return {name: array[..., k] for k, name in enumerate(known)}
@@ -124,10 +121,7 @@ class BatchCommands(BatchParts):
     def _column(self, element: str, values: Any, m: int) -> Any:
         """What ``m`` worlds are told, (m,) where the worlds are, of a number for all of them or of as many."""
         numpy, mend = self._worlds.numpy, f"give a finite number, or {m} of them"
-        try:
-            given = numpy.asarray(values)
-        except (TypeError, ValueError):
-            given = None
+        given = array_of(numpy, values)
         if given is None or given.dtype.kind not in "fiu":
             raise InputError(_SOURCE, element, f"{excerpt(values)} is not a number", mend)
         if given.shape not in ((), (m,)):
@@ -169,21 +163,3 @@ def _check(scene: World, joint: str, values: Any, mode: str, worlds: Sequence[in
 
 def _of_world(error: InputError, world: int) -> InputError:
     return InputError(error.source, f"world {world}, {error.element}", error.problem, error.mend)
-
-
-def _commanded(scene: World, joint: str, mode: str, values: Any) -> dict[str, Any]:
-    """Fields of a drive that follows these values, numbers or an array, as ``DriveBank`` writes them."""
-    drive, speed = scene.drives[joint], _speed_limit(scene, joint)
-    return {
-        "kp": drive.kp if mode == "position" else 0.0,
-        "kd": 0.0 if mode == "effort" else drive.kd,
-        "q_target": values if mode == "position" else 0.0,
-        "v_target": values.clip(-speed, speed) if mode == "velocity" else 0.0,
-        "effort": values if mode == "effort" else 0.0,
-        "limit": drive.effort_limit,
-    }
-
-
-def _speed_limit(scene: World, joint: str) -> float:
-    limits = scene.built.assembly.tree.velocity_limit
-    return float(limits[scene.velocity_names.index(joint)])

@@ -72,15 +72,23 @@ class BatchParts(FixedAttributes):
 
     def _array(self, numbers: Any) -> NDArray[Any]:
         """Numbers or a mask of worlds, from whatever library, as an array of NumPy."""
-        try:
-            array: NDArray[Any] = on_host(self._worlds.numpy.asarray(numbers))
-        except (TypeError, ValueError):
-            raise self._none_of_these(numbers) from None
+        given = array_of(self._worlds.numpy, numbers)
+        if given is None:
+            raise self._none_of_these(numbers)
+        array: NDArray[Any] = on_host(given)
         return array
 
     def _none_of_these(self, worlds: Any) -> InputError:
         mend = f"give numbers below {self.n}, or a mask of shape ({self.n},)"
         return InputError(SOURCE, f"worlds {excerpt(worlds)}", "are none of these", mend)
+
+
+def array_of(numpy: Any, values: Any) -> Any | None:
+    """Values from whatever library as an array of ``numpy``, or None of what is none."""
+    try:
+        return numpy.asarray(values)
+    except (TypeError, ValueError):
+        return None
 
 
 def finite_numbers(numpy: Any, asker: str, name: str, values: Any, shape: tuple[int, int]) -> Any:
@@ -89,12 +97,8 @@ def finite_numbers(numpy: Any, asker: str, name: str, values: Any, shape: tuple[
     Raises:
         InputError: They are others.
     """
-    try:
-        given = numpy.asarray(values)
-    except (TypeError, ValueError):
-        mend = f"give numbers of shape {shape}"
-        raise InputError(asker, name, "is not an array of real numbers", mend) from None
-    if given.dtype.kind not in "fiu":
+    given = array_of(numpy, values)
+    if given is None or given.dtype.kind not in "fiu":
         raise InputError(asker, name, "is not an array of real numbers", f"give numbers of shape {shape}")
     if given.shape != shape:
         raise InputError(asker, name, f"has shape {given.shape}", f"give {shape}")

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Collection, Mapping, Sequence
 from numbers import Real
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,23 @@ from hydro_sim_core.errors import InputError, excerpt, shortened
 from hydro_sim_core.simulation.assembly.drive_gains import JointDrive
 from hydro_sim_core.simulation.assembly.fingers import FingerGroup, finger_groups
 from hydro_sim_core.simulation.stepping.model import Drives, copied, make_drives
+from hydro_sim_core.simulation.world.command_values import (
+    SOURCE,
+    CommandMode,
+    checked_mode,
+    finite_value,
+    listed,
+)
 
 Array = NDArray[np.float64]
-CommandMode = Literal["position", "velocity", "effort"]
 Values = Sequence[float] | Array | Mapping[str, float]
 
-_SOURCE = "command"
 #: Distance of a finger from its target at which a given largest force is reached, m; of a linkage a share of its range.
 _FORCE_WITHIN, _EFFORT_WITHIN = 5e-4, 5e-3
+
+
+#: Fields of ``Drives`` that a command writes.
+WRITTEN = ("kp", "kd", "q_target", "v_target", "effort", "limit")
 
 
 class JointCommand(NamedTuple):
@@ -161,7 +170,9 @@ class DriveBank:
             InputError: There is no such mode, or the joint cannot be driven.
         """
         self._check_name(joint)
-        return {"position": self._kp[joint], "velocity": self._kd[joint], "effort": 1.0}[_mode(mode)] != 0.0
+        return {"position": self._kp[joint], "velocity": self._kd[joint], "effort": 1.0}[
+            checked_mode(mode)
+        ] != 0.0
 
     def reach(self, joint: str) -> float:
         """Distance from its target (rad or m) at which the stiffness of a position drive gives its whole effort.
@@ -191,42 +202,45 @@ class DriveBank:
             InputError: Unknown mode or joint, wrong length, NaN or infinity, a position outside the joint's limits, or
                 a mode for which the joint has no gain.
         """
-        known = _mode(mode)
-        named = self._by_name(values, mode, joints)
+        known = checked_mode(mode)
+        named = self.by_name(values, mode, joints)
         return {name: self._check_value(name, value, known) for name, value in named.items()}
 
-    def _by_name(self, values: Values, mode: str, joints: Sequence[str] | None) -> dict[str, Any]:
+    def by_name(self, values: Values, mode: str, joints: Sequence[str] | None) -> dict[str, Any]:
+        """The values of a command by the names of joints, not looked at yet; arguments as for ``check_command``.
+
+        Raises:
+            InputError: Values are not as many as joints, or a joint is named twice.
+        """
         if isinstance(values, Mapping):
             if joints is not None:
-                raise InputError(_SOURCE, "joints", "are named by the values already", "leave joints out")
+                raise InputError(SOURCE, "joints", "are named by the values already", "leave joints out")
             return {str(name): value for name, value in values.items()}
-        names = (
-            self.joint_names if joints is None else _listed(joints, "joints", "give a list of joint names")
-        )
-        listed = _listed(values, mode, f"give one value each for {', '.join(map(str, names))}")
-        if len(listed) != len(names):
-            problem = f"has {len(listed)} values for {len(names)} joints"
-            raise InputError(_SOURCE, mode, problem, f"give one value each for {', '.join(map(str, names))}")
-        named = {str(name): value for name, value in zip(names, listed, strict=True)}
+        names = self.joint_names if joints is None else listed(joints, "joints", "give a list of joint names")
+        given = listed(values, mode, f"give one value each for {', '.join(map(str, names))}")
+        if len(given) != len(names):
+            problem = f"has {len(given)} values for {len(names)} joints"
+            raise InputError(SOURCE, mode, problem, f"give one value each for {', '.join(map(str, names))}")
+        named = {str(name): value for name, value in zip(names, given, strict=True)}
         if len(named) != len(names):
-            raise InputError(_SOURCE, mode, "names a joint twice", "name each joint once")
+            raise InputError(SOURCE, mode, "names a joint twice", "name each joint once")
         return named
 
     def _check_name(self, name: str) -> None:
         if name not in self._velocity_of:
             mend = did_you_mean(str(name), self.joint_names)
-            raise InputError(_SOURCE, f"joint '{name}'", "cannot be driven", mend)
+            raise InputError(SOURCE, f"joint '{name}'", "cannot be driven", mend)
 
     def _check_value(self, name: str, value: float, mode: CommandMode) -> float:
         element = f"joint '{name}'"
         self._check_name(name)
-        value = _finite(value, element)
+        value = finite_value(value, element)
         if mode == "position" and not self._lower[name] <= value <= self._upper[name]:
             bounds = f"{self._lower[name]:g} to {self._upper[name]:g}"
-            raise InputError(_SOURCE, element, f"{value:g} is outside its limits", f"stay within {bounds}")
+            raise InputError(SOURCE, element, f"{value:g} is outside its limits", f"stay within {bounds}")
         if not self.can(name, mode):
             mend = "list the joint under 'actuators' in the scene with gains"
-            raise InputError(_SOURCE, element, f"has no gain for {mode} commands", mend)
+            raise InputError(SOURCE, element, f"has no gain for {mode} commands", mend)
         return value
 
     def set_command(
@@ -250,14 +264,14 @@ class DriveBank:
             isinstance(command, JointCommand) for command in commands.values()
         ):
             mend = "give a JointCommand by the name of each joint"
-            raise InputError(_SOURCE, excerpt(commands), "is no such mapping", mend)
+            raise InputError(SOURCE, excerpt(commands), "is no such mapping", mend)
         for name, command in commands.items():
             given = {mode: value for mode, value in command._asdict().items() if value is not None}
             if not given:
                 mend = "give a position, a velocity or an effort"
-                raise InputError(_SOURCE, f"joint '{name}'", "is named without a command", mend)
+                raise InputError(SOURCE, f"joint '{name}'", "is named without a command", mend)
             for mode, value in given.items():
-                self._check_value(name, value, _mode(mode))
+                self._check_value(name, value, checked_mode(mode))
 
     def set_joints(self, commands: Mapping[str, JointCommand]) -> tuple[str, ...]:
         """Apply commands that mix modes; errors as ``check_joints``, result as ``set_command``."""
@@ -287,14 +301,28 @@ class DriveBank:
             stiffer: Ratio of its stiffness to the position gain; its damping ratio stays.
         """
         self.writes += 1
-        i, drives, (position, velocity, effort) = self._velocity_of[name], self.arrays, command
-        drives.kp[i] = 0.0 if position is None else self._kp[name] * stiffer
-        drives.kd[i] = 0.0 if position is None and velocity is None else self._kd[name] * math.sqrt(stiffer)
-        drives.q_target[i] = position or 0.0
-        # With a target above its speed limit, a drive would not brake a load that drives it beyond the limit.
-        drives.v_target[i] = max(-self._speed[name], min(velocity or 0.0, self._speed[name]))
-        drives.effort[i] = effort or 0.0
-        drives.limit[i] = self._limit[name] if limit is None else limit
+        i = self._velocity_of[name]
+        for field, value in self.fields_of(name, command, limit, stiffer).items():
+            getattr(self.arrays, field)[i] = value
+
+    def fields_of(
+        self, name: str, command: JointCommand, limit: float | None = None, stiffer: float = 1.0
+    ) -> dict[str, Any]:
+        """What a drive that follows a command has in ``WRITTEN``; arguments as for ``_write``.
+
+        Commands of several worlds at once, arrays, give arrays.
+        """
+        position, velocity, effort = command
+        if velocity is not None:
+            # With a target above its speed limit, a drive would not brake a load that drives it beyond the limit.
+            velocity = _within(velocity, self._speed[name])
+        fields = (
+            0.0 if position is None else self._kp[name] * stiffer,
+            0.0 if position is None and velocity is None else self._kd[name] * math.sqrt(stiffer),
+            *(0.0 if target is None else target for target in (position, velocity, effort)),
+            self._limit[name] if limit is None else limit,
+        )
+        return dict(zip(WRITTEN, fields, strict=True))
 
     def keep_own_gains(self, other: DriveBank, q: Array) -> None:
         """After the arrays of another scene's drives were copied: follow the same targets, with one's own gains.
@@ -372,7 +400,7 @@ class DriveBank:
             element = "gripper" if name is None else f"gripper '{shortened(name)}'"
             known = ", ".join(self._grippers)
             mend = f"name one of {known}" if known else "add one under 'grippers' in the scene"
-            raise InputError(_SOURCE, element, "is not in the scene" if name else "is not named", mend)
+            raise InputError(SOURCE, element, "is not in the scene" if name else "is not named", mend)
         return self._grippers[name]
 
     def gripper_joints(self, name: str) -> tuple[str, ...]:
@@ -390,15 +418,18 @@ class DriveBank:
         gripper = self.gripper(name)
         element = f"gripper '{gripper.name}'"
         if (force is None) == (position is None):
-            raise InputError(_SOURCE, element, "needs one of force and position", "give exactly one")
+            raise InputError(SOURCE, element, "needs one of force and position", "give exactly one")
         if force is not None and max_force is not None:
-            raise InputError(_SOURCE, element, "limits a force that is given", "give max_force with position")
+            raise InputError(SOURCE, element, "limits a force that is given", "give max_force with position")
         for given in (force, max_force):
-            if given is not None and not 0.0 <= (newtons := _finite(given, element)) <= gripper.max_force:
+            if (
+                given is not None
+                and not 0.0 <= (newtons := finite_value(given, element)) <= gripper.max_force
+            ):
                 mend = f"stay within 0 to {gripper.max_force:g} N"
-                raise InputError(_SOURCE, element, f"force {newtons:g} N is out of range", mend)
+                raise InputError(SOURCE, element, f"force {newtons:g} N is out of range", mend)
         if position is not None:
-            for joint, value in self._coordinates(gripper, _finite(position, element)).items():
+            for joint, value in self._coordinates(gripper, finite_value(position, element)).items():
                 self._check_value(joint, value, "position")
         return gripper
 
@@ -454,33 +485,6 @@ class DriveBank:
         return limit, max(1.0, limit / (stiffness * _EFFORT_WITHIN * travel))
 
 
-def _mode(mode: str) -> CommandMode:
-    if not isinstance(mode, str) or mode not in ("position", "velocity", "effort"):
-        raise InputError(_SOURCE, f"mode {excerpt(mode)}", "is unknown", "use position, velocity or effort")
-    return cast(CommandMode, mode)
-
-
-def _finite(value: Any, element: str) -> float:
-    if type(value) is float and math.isfinite(value):
-        return value  # the checks below are noticeable at 1 kHz
-    if getattr(value, "ndim", None) == 0 and getattr(value, "dtype", None) is not None:
-        value = np.asarray(value)[()]  # an entry of an array of JAX or PyTorch is itself an array
-    # Text that could be converted to a number is a mistake of the caller.
-    if not isinstance(value, Real):
-        raise InputError(_SOURCE, element, f"{excerpt(value)} is not a number", "give a finite number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = np.inf
-    if not np.isfinite(number):
-        raise InputError(_SOURCE, element, f"{number} is not finite", "give a finite number")
-    return number
-
-
-def _listed(values: Any, element: str, mend: str) -> tuple[Any, ...]:
-    try:
-        if not isinstance(values, str | bytes):
-            return tuple(values)
-    except TypeError:
-        pass
-    raise InputError(_SOURCE, element, f"{excerpt(values)} is not a list", mend)
+def _within(values: Any, most: float) -> Any:
+    """A number or an array, clipped at ``most`` on both sides."""
+    return max(-most, min(values, most)) if isinstance(values, Real) else values.clip(-most, most)
