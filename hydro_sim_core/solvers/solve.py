@@ -104,13 +104,20 @@ def make_entry(name: str) -> None:
 
 @kernel
 def forget_solutions(problem, scratch):
-    """Have all islands solved anew: none keeps a solution, friction bounds, or its part in the report.
+    """Have all islands solved anew."""
+    for island in range(problem.islands.keeps.shape[0]):
+        forget_solution(problem, scratch, island)
+
+
+@kernel
+def forget_solution(problem, scratch, island):
+    """Have an island solved anew: it keeps no solution, no friction bounds, and no part in the report.
 
     Writes scratch: reports; problem.islands: has_bounds, keeps.
     """
-    problem.islands.keeps[:] = False
-    problem.islands.has_bounds[:] = False
-    scratch.reports[:] = 0.0
+    problem.islands.keeps[island] = problem.islands.has_bounds[island] = False
+    for k in range(scratch.reports.shape[1]):
+        scratch.reports[island, k] = 0.0
 
 
 @kernel

@@ -17,21 +17,27 @@ EDGE, MODULUS = 0.02, 2e5
 SLOPE = MODULUS / (0.5 * EDGE)
 
 
-def pressed_cube(force: float, time_step: float = 1e-3, plate: Path | None = None, **solver: str) -> hs.World:
+def pressed_cube(
+    force: float,
+    time_step: float = 1e-3,
+    plate: Path | None = None,
+    mass: float = 0.1,
+    contact: dict[str, float] | None = None,
+    **solver: str,
+) -> hs.World:
     """A soft cube on a vertical guide without weight, pressed on rigid ground by a force (N) until it rests.
 
     On a mesh file of a plate, whose top is at zero, in place of the ground if one is given.
     """
-    scene = hs.SceneBuilder(
-        "pad", time_step=time_step, gravity=(0, 0, 0), contact={"modulus": MODULUS}, solver=solver
-    )
+    contact = {"modulus": MODULUS, **(contact or {})}
+    scene = hs.SceneBuilder("pad", time_step=time_step, gravity=(0, 0, 0), contact=contact, solver=solver)
     if plate is None:
         scene.add_ground()
     else:
         scene.add_static("plate", "mesh", path=plate, compliance="rigid")
     model = scene.add_model("press", xyz=(0, 0, 0.5 * EDGE))
     model.add_link("guide")
-    model.add_link("pad", mass=0.1).add_shape("box", size=3 * (EDGE,))
+    model.add_link("pad", mass=mass).add_shape("box", size=3 * (EDGE,))
     model.add_joint("slide", "prismatic", "guide", "pad", axis=(0, 0, -1), lower=-1, upper=1)
     world = hs.World(scene.build())
     world.set_command({"slide": force})
@@ -90,16 +96,7 @@ def test_a_rim_in_long_steps_without_dissipation_comes_to_rest(
     modulus: float, force: float, mass: float
 ) -> None:
     """A rim that pressed by how fast the bodies are went in and out by 0.3 mm for good."""
-    contact = {"modulus": modulus, "dissipation": 0.0}
-    scene = hs.SceneBuilder("pad", time_step=1e-2, gravity=(0, 0, 0), contact=contact)
-    scene.add_ground()
-    model = scene.add_model("press", xyz=(0, 0, 0.5 * EDGE))
-    model.add_link("guide")
-    model.add_link("pad", mass=mass).add_shape("box", size=3 * (EDGE,))
-    model.add_joint("slide", "prismatic", "guide", "pad", axis=(0, 0, -1), lower=-1, upper=1)
-    world = hs.World(scene.build())
-    world.set_command({"slide": force})
-    world.step(300)
+    world = pressed_cube(force, 1e-2, mass=mass, contact={"modulus": modulus, "dissipation": 0.0})
     assert abs(world.v[0]) < 1e-8
     depth = depth_of_field(force * MODULUS / modulus)
     assert float(world.joint_positions()[0]) == pytest.approx(depth, rel=5e-5)

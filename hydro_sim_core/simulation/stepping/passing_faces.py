@@ -20,6 +20,7 @@ from hydro_sim_core.simulation.stepping.collision import MIN_SLOPE
 from hydro_sim_core.solvers.islands import WORLD
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import DRIFT, DRIFT_BEFORE
+from hydro_sim_core.solvers.solve import forget_solution
 from hydro_sim_core.triples import dot
 
 #: Force of a patch that is falsely foreseen, as a share of all, above which a step is solved again.
@@ -100,44 +101,42 @@ def slides_otherwise(model, scratch, dt, again):
 
     Then the step is to be loaded and solved again; islands in which they do not keep their solution.
 
-    Reads scratch.problem.islands: first, first_patch, num, patches.
-    Writes scratch.slide: drift; scratch.solver: reports; scratch.problem.islands: has_bounds, keeps.
+    Reads scratch.problem.islands: first_patch, num, patches.
+    Writes scratch.problem.islands: keeps.
     """
     islands, is_any = scratch.problem.islands, False
     for island in range(islands.num[0]):
         is_false = False
         for i in range(islands.first_patch[island], islands.first_patch[island + 1]):
             is_false = is_false or _presses_falsely(model, scratch, islands.patches[i], dt)
-        islands.keeps[island] = not is_false
+        islands.keeps[island] = True
         if is_false:
-            islands.has_bounds[island] = False
-            scratch.solver.reports[island, :] = 0.0
-            _slide_on(scratch, islands.first[island], islands.first[island + 1], again)
-            scratch.slide.drift[island] = DRIFT
+            forget_solution(scratch.problem, scratch.solver, island)
+            _slide_on(scratch, island, again)
             is_any = True
     return is_any
 
 
 @kernel
-def _slide_on(scratch, begin, end, again):
-    """Take the bodies with some of the velocities to slide as in the solved step, or as that leads to (Aitken's rule).
+def _slide_on(scratch, island, again):
+    """Take the bodies of an island to slide as in the solved step, or as that leads to (Aitken's rule).
 
     From the third time on (``again``): before, prescribed velocities were taken as they are before the step.
 
-    Reads scratch.slide: change, share, v; scratch.solver: v.
-    Writes scratch.slide: change, share, v.
+    Reads scratch.slide: change, share, v; scratch.solver: v; scratch.problem.islands: first.
+    Writes scratch.slide: change, drift, share, v.
     """
-    slide, square, product = scratch.slide, 0.0, 0.0
-    for k in range(begin, end):
+    slide, first, square, product = scratch.slide, scratch.problem.islands.first, 0.0, 0.0
+    for k in range(first[island], first[island + 1]):
         change = scratch.solver.v[k] - slide.v[k]
         turn = change - slide.change[k]
         square, product = square + turn * turn, product + slide.change[k] * turn
         slide.change[k] = change
-    share = -slide.share[begin] * product / square if again > 1 and square > 0.0 else 1.0
-    share = min(max(share, LEAST_SHARE), MOST_SHARE)
-    for k in range(begin, end):
-        slide.share[k] = share
+    share = -slide.share[island] * product / square if again > 1 and square > 0.0 else 1.0
+    slide.share[island] = share = min(max(share, LEAST_SHARE), MOST_SHARE)
+    for k in range(first[island], first[island + 1]):
         slide.v[k] += share * slide.change[k]
+    slide.drift[island] = DRIFT
 
 
 @kernel

@@ -35,11 +35,7 @@ from hydro_sim_core.simulation.stepping.face_points import (
 )
 from hydro_sim_core.simulation.stepping.passing_faces import rise_of_passing, set_sliding
 from hydro_sim_core.simulation.stepping.push_directions import choose_directions, set_push
-from hydro_sim_core.simulation.stepping.rims import (
-    RIM_DEPTH,
-    RIM_SLOPE,
-    rim_of_face,
-)
+from hydro_sim_core.simulation.stepping.rims import RIM_DEPTH, RIM_SLOPE, rim_of_face
 from hydro_sim_core.solvers.linear import factorise, solve_lower_three
 from hydro_sim_core.solvers.patch_work import relative_twist
 from hydro_sim_core.solvers.problem import (

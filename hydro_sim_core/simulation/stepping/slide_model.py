@@ -16,7 +16,7 @@ class Slide(NamedTuple):
         v: (nv,) velocities, in the order of the problem.
         drift: (trees,) row of ``ContactProblem.drift`` that goes with those of each island.
         change: (nv,) by how much those of the last solution differed.
-        share: (nv,) share of that by which v was changed then.
+        share: (trees,) share of that by which v of each island was changed then.
         twists: (3, 6) relative twists of the present patch: of the solution, and what slides of those taken and solved.
     """
 
@@ -30,5 +30,5 @@ class Slide(NamedTuple):
 def make_slide(num_trees: int, nv: int) -> Slide:
     """Allocate ``Slide`` for a number of trees and of velocities."""
     return Slide(
-        np.zeros(nv), np.zeros(num_trees, dtype=np.int64), np.zeros(nv), np.zeros(nv), np.zeros((3, 6))
+        np.zeros(nv), np.zeros(num_trees, dtype=np.int64), np.zeros(nv), np.zeros(num_trees), np.zeros((3, 6))
     )
