@@ -6,16 +6,9 @@ import numpy as np
 import pytest
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import (
-    AHEAD,
-    AREA,
-    GRADIENT,
-    NORMAL,
-    PRESSURE,
-    face_at,
-    make_face_buffer,
-)
+from hydro_sim_core.contact.pressure_field.faces import AHEAD, face_at
 from hydro_sim_core.simulation.stepping.face_points import set_points
+from support.contact.single_faces import one_face
 
 
 @kernel
@@ -26,17 +19,12 @@ def points_of_first(faces, points):
 
 def leaning(corners: np.ndarray, away: float, towards: np.ndarray):
     """A triangle (3, 3) between rigid bodies whose pressure rises at an angle from its normal, along ``towards``."""
-    faces = make_face_buffer(1)
     normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
-    area = 0.5 * np.linalg.norm(normal)
-    normal /= 2.0 * area
+    normal /= np.linalg.norm(normal)
     along = towards - (towards @ normal) * normal
     along /= np.linalg.norm(along)
-    data = faces.data
-    data[NORMAL : NORMAL + 3, 0], data[AREA, 0], data[AHEAD, 0] = normal, area, np.inf
-    data[GRADIENT : GRADIENT + 3, 0] = np.cos(away) * normal + np.sin(away) * along
-    data[PRESSURE, 0] = 10.0
-    faces.polygons[0, :3], faces.num_vertices[0] = corners, 3
+    faces = one_face(corners, np.zeros(3), 10.0, np.cos(away) * normal + np.sin(away) * along)
+    faces.data[AHEAD, 0] = np.inf
     return faces, along
 
 

@@ -9,15 +9,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from hydro_sim_core.compilation import kernel
-from hydro_sim_core.contact.pressure_field.faces import (
-    AREA,
-    GRADIENT,
-    NORMAL,
-    PRESSURE,
-    face_at,
-    make_face_buffer,
-)
+from hydro_sim_core.contact.pressure_field.faces import face_at
 from hydro_sim_core.simulation.stepping.rims import pressed_part
+from support.contact.single_faces import one_face
 
 Array = np.ndarray
 
@@ -61,14 +55,8 @@ def test_integrals_are_those_of_a_fine_grid(seed: int) -> None:
         random.normal(size=3),
         random.normal(),
     )
-    faces = make_face_buffer(1)
-    num = len(corners)
-    faces.polygons[0, :num] = offset + np.column_stack([corners, np.zeros(num)]) @ R.T
-    faces.num_vertices[0] = num
-    faces.data[:3, 0] = offset
-    faces.data[NORMAL : NORMAL + 3, 0] = R[:, 2]
-    faces.data[GRADIENT : GRADIENT + 3, 0] = R @ [*gradient, across]
-    faces.data[PRESSURE, 0], faces.data[AREA, 0] = pressure, 1.0
+    polygon = offset + np.column_stack([corners, np.zeros(len(corners))]) @ R.T
+    faces = one_face(polygon, offset, pressure, R @ [*gradient, across])
     area, force, centre = of_first(faces)
     scale = np.prod(np.ptp(corners, axis=0))
     assert area == pytest.approx(expected[0], abs=0.004 * scale)
@@ -79,10 +67,8 @@ def test_integrals_are_those_of_a_fine_grid(seed: int) -> None:
 
 @pytest.mark.parametrize(("pressure", "pressed"), [(-2.0, 0.0), (0.0, 0.5), (0.5, 1.0), (2.0, 1.0)])
 def test_a_square_is_pressed_from_the_line_without_pressure_on(pressure: float, pressed: float) -> None:
-    faces = make_face_buffer(1)
-    faces.polygons[0, :4] = [(-0.5, -0.5, 0), (0.5, -0.5, 0), (0.5, 0.5, 0), (-0.5, 0.5, 0)]
-    faces.num_vertices[0] = 4
-    faces.data[NORMAL + 2, 0], faces.data[GRADIENT, 0], faces.data[PRESSURE, 0] = 1.0, 1.0, pressure
+    square = np.array([(-0.5, -0.5, 0), (0.5, -0.5, 0), (0.5, 0.5, 0), (-0.5, 0.5, 0)])
+    faces = one_face(square, np.zeros(3), pressure, np.array([1.0, 0.0, 0.0]))
     area, force, centre = of_first(faces)
     assert area == pytest.approx(pressed, abs=1e-15)
     if pressed == 0.5:
